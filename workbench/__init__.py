@@ -1,0 +1,5 @@
+"""The workbench: runs a lab's stack, records it on the wire, and judges what it recorded.
+
+The modules follow the data, each importing only those before it:
+console, lab, stack, recording, packets, connections, oracle, gate, ledger, report, __main__ (the command line).
+"""

@@ -1,0 +1,233 @@
+"""From packets to connections: what TLS and TCP did on each, one row per TCP connection."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from workbench import packets
+
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE = "20", "21", "22"
+CLIENT_HELLO, SERVER_HELLO, CERTIFICATE, SERVER_HELLO_DONE, CLIENT_KEY_EXCHANGE, FINISHED = "1", "2", "11", "14", "16", "20"
+PRE_SHARED_KEY, SESSION_TICKET = "41", "35"
+VERSIONS = {0x0300: "SSLv3", 0x0301: "TLSv1.0", 0x0302: "TLSv1.1", 0x0303: "TLSv1.2", 0x0304: "TLSv1.3"}
+#: RFC 8446, 4.1.3: a ServerHello with this random is a Hello Retry Request.
+RETRY_RANDOM = "cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c"
+#: An encrypted TLS 1.3 alert: two bytes, the inner type, a 16-byte tag (RFC 8446, 5.2).
+ENCRYPTED_ALERT_LENGTH = "19"
+
+
+@dataclass
+class Side:
+    """What one end of a connection sent."""
+
+    syns: int = 0
+    bytes: int = 0
+    fin: bool = False
+    rst: bool = False
+    #: `close_notify` or another name where it is readable, `encrypted` where only the record's type is.
+    alert: str | None = None
+    alert_time: float | None = None
+    #: TLS 1.3 without keys: this side sent records whose type cannot be seen.
+    hidden: bool = False
+    change_cipher_spec: bool = False
+
+
+@dataclass
+class _Connection:
+    stream: int
+    start: float
+    end: float
+    ends: tuple
+    client: Side = field(default_factory=Side)
+    server: Side = field(default_factory=Side)
+    client_hello: bool = False
+    server_hello: bool = False
+    retry_request: bool = False
+    version_offered: str | None = None
+    version: str | None = None
+    cipher: str | None = None
+    session_offered: bool = False
+    session_id_offered: str = ""
+    session_id_given: str = ""
+    pre_shared_key: bool = False
+    full_flight: bool = False
+    finished_13: bool = False
+
+    def handshake(self) -> str | None:
+        """`full`, `resumed` or `unfinished`; None where no ClientHello was seen."""
+        if not self.client_hello:
+            return None
+        if self.version == "TLSv1.3":
+            if not self.finished_13:
+                return "unfinished"
+            return "resumed" if self.pre_shared_key else "full"
+        # Up to TLS 1.2 both sides switch ciphers last; a server that resumes sends no certificate before it does.
+        if not (self.server_hello and self.client.change_cipher_spec and self.server.change_cipher_spec):
+            return "unfinished"
+        return "resumed" if self.session_offered and not self.full_flight else "full"
+
+    def row(self) -> dict:
+        (client, client_port), (server, server_port) = self.ends
+        row = {
+            "stream": self.stream,
+            "client": client,
+            "client_port": client_port,
+            "server": server,
+            "server_port": server_port,
+            "start": self.start,
+            "end": self.end,
+            "handshake": self.handshake(),
+            "version_offered": self.version_offered,
+            "version": self.version,
+            "cipher": self.cipher,
+            "retry_request": self.retry_request,
+            "session_offered": self.session_offered,
+            "session_id_offered": self.session_id_offered,
+            "session_id_given": self.session_id_given,
+        }
+        for name, side in (("client", self.client), ("server", self.server)):
+            values = asdict(side)
+            del values["change_cipher_spec"]
+            row |= {f"{name}_{key}": value for key, value in values.items()}
+        return row
+
+
+def table(capture: Path | str) -> pd.DataFrame:
+    """One row per TCP connection of a capture, in the order of their first packets.
+
+    Columns: `stream` (tshark's tcp.stream); `client`, `client_port`, `server`, `server_port`; `start`, `end` (seconds
+    since the epoch); `handshake` (full, resumed, unfinished, None without a ClientHello); `version_offered`, `version`
+    (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`, `session_id_given`
+    (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`, `rst`, `alert`,
+    `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
+    """
+    return from_packets(packets.table(capture))
+
+
+def from_packets(rows: pd.DataFrame) -> pd.DataFrame:
+    """As `table`, from the packets that packets.table gave."""
+    found: dict[int, _Connection] = {}
+    for packet in rows.itertuples(index=False):
+        connection = found.get(packet.stream)
+        if connection is None:
+            source, target = (packet.src, packet.sport), (packet.dst, packet.dport)
+            ends = (source, target) if _from_client(packet) else (target, source)
+            connection = found[packet.stream] = _Connection(packet.stream, packet.time, packet.time, ends)
+        _add(connection, packet)
+    table = pd.DataFrame([connection.row() for connection in found.values()], columns=_COLUMNS)
+    named = packets.names("tls.handshake.ciphersuite") if table["cipher"].notna().any() else {}
+    table["cipher"] = table["cipher"].map(lambda number: named.get(number, hex(number)), na_action="ignore")
+    return table
+
+
+def _from_client(packet) -> bool:
+    """Whether a connection's first packet comes from its client: the SYN or a ClientHello tell, else the ports."""
+    if packet.flags & SYN:
+        return not packet.flags & ACK
+    messages = packet.messages.split(",")
+    if CLIENT_HELLO in messages or SERVER_HELLO in messages:
+        return CLIENT_HELLO in messages
+    return packet.sport > packet.dport
+
+
+def _add(connection: _Connection, packet) -> None:
+    by_client = (packet.src, packet.sport) == connection.ends[0]
+    side = connection.client if by_client else connection.server
+    connection.end = packet.time
+    side.bytes += packet.bytes
+    if packet.flags & SYN:
+        side.syns += 1
+    side.fin |= bool(packet.flags & FIN)
+    side.rst |= bool(packet.flags & RST)
+    if packet.record_types or packet.record_lengths:
+        _add_records(connection, side, packet, by_client)
+
+
+def _add_records(connection: _Connection, side: Side, packet, by_client: bool) -> None:
+    types = packet.record_types.split(",") if packet.record_types else []
+    lengths = packet.record_lengths.split(",")
+    messages = packet.messages.split(",")
+    if by_client and CLIENT_HELLO in messages and not connection.client_hello:
+        _client_hello(connection, packet)
+    if not by_client and SERVER_HELLO in messages:
+        _server_hello(connection, packet)
+    if not by_client and (CERTIFICATE in messages or SERVER_HELLO_DONE in messages):
+        connection.full_flight = True
+    if by_client and CLIENT_KEY_EXCHANGE in messages:
+        connection.full_flight = True
+    if CHANGE_CIPHER_SPEC in types:
+        side.change_cipher_spec = True
+    if ALERT in types and side.alert is None:
+        side.alert, side.alert_time = _alert_name(packet.alert), packet.time
+    encrypted = len(lengths) > len(types)
+    side.hidden |= encrypted
+    if by_client and connection.version == "TLSv1.3":
+        # Unread, the client's first record is its Finished unless it has the length of an alert.
+        connection.finished_13 |= FINISHED in messages or (
+            encrypted and any(int(length) > 2 and length != ENCRYPTED_ALERT_LENGTH for length in lengths)
+        )
+
+
+def _client_hello(connection: _Connection, packet) -> None:
+    connection.client_hello = True
+    offered = [int(version, 16) for version in (packet.supported_versions or packet.version).split(",") if version]
+    known = [version for version in offered if version in VERSIONS]
+    connection.version_offered = VERSIONS[max(known)] if known else None
+    connection.session_id_offered = packet.session_id
+    extensions = dict(zip(packet.extensions.split(","), packet.extension_lengths.split(","), strict=False))
+    ticket = extensions.get(SESSION_TICKET, "0") != "0"
+    connection.session_offered = bool(packet.session_id) or ticket or PRE_SHARED_KEY in extensions
+
+
+def _server_hello(connection: _Connection, packet) -> None:
+    if packet.random.split(",")[0] == RETRY_RANDOM:
+        connection.retry_request = True
+        return
+    connection.server_hello = True
+    version = int((packet.supported_versions or packet.version).split(",")[0], 16)
+    connection.version = VERSIONS.get(version, hex(version))
+    connection.cipher = int(packet.cipher.split(",")[0], 16)
+    connection.session_id_given = packet.session_id.split(",")[0]
+    connection.pre_shared_key = PRE_SHARED_KEY in packet.extensions.split(",")
+
+
+def _alert_name(description: str) -> str:
+    if not description:
+        return "encrypted"
+    number = int(description.split(",")[0])
+    return packets.names("tls.alert_message.desc").get(number, str(number)).lower().replace(" ", "_")
+
+
+_COLUMNS = list(_Connection(0, 0, 0, (("", 0), ("", 0))).row())
+
+
+def facts(table: pd.DataFrame) -> dict:
+    """The counts that `make facts` prints, of a table of connections (docs/facts.md says what each means)."""
+    tls = table[table["handshake"].notna()]
+    handshakes = Counter(tls["handshake"])
+    syns = int(table["client_syns"].sum())
+    return {
+        "tcp_connections": len(table),
+        "tls_connections": len(tls),
+        "full_handshakes": handshakes["full"],
+        "resumed_handshakes": handshakes["resumed"],
+        "unfinished_handshakes": handshakes["unfinished"],
+        "hello_retry_requests": int(tls["retry_request"].sum()),
+        "client_alerts": _alerts(table, "client"),
+        "server_alerts": _alerts(table, "server"),
+        "client_resets": int(table["client_rst"].sum()),
+        "server_resets": int(table["server_rst"].sum()),
+        "syns": syns,
+        "syn_retransmissions": syns - int((table["client_syns"] > 0).sum()),
+        "tls_versions": dict(sorted(Counter(tls["version"].dropna()).items())),
+        "ciphers": dict(sorted(Counter(tls["cipher"].dropna()).items())),
+    }
+
+
+def _alerts(table: pd.DataFrame, side: str) -> int | None:
+    if table[f"{side}_hidden"].any():
+        return None
+    return int(table[f"{side}_alert"].notna().sum())

@@ -1,0 +1,129 @@
+"""From a capture file to a table with one row per TCP packet, by one tshark command that anyone can paste."""
+
+import functools
+import io
+import shlex
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+
+#: Column name and tshark field, in the order of the table.
+FIELDS = {
+    "frame": "frame.number",
+    "time": "frame.time_epoch",
+    "stream": "tcp.stream",
+    "src": "ip.src",
+    "dst": "ip.dst",
+    "src6": "ipv6.src",
+    "dst6": "ipv6.dst",
+    "sport": "tcp.srcport",
+    "dport": "tcp.dstport",
+    "flags": "tcp.flags",
+    "bytes": "tcp.len",
+    "record_types": "tls.record.content_type",
+    "record_lengths": "tls.record.length",
+    "messages": "tls.handshake.type",
+    "version": "tls.handshake.version",
+    "supported_versions": "tls.handshake.extensions.supported_version",
+    "random": "tls.handshake.random",
+    "session_id": "tls.handshake.session_id",
+    "extensions": "tls.handshake.extension.type",
+    "extension_lengths": "tls.handshake.extension.len",
+    "cipher": "tls.handshake.ciphersuite",
+    "alert": "tls.alert_message.desc",
+}
+_NUMBERS = {"frame": "int64", "time": "float64", "stream": "int64", "bytes": "int64"}
+
+
+class CaptureError(ValueError):
+    """The file cannot be read as a capture of network packets."""
+
+
+def tshark_command(capture: Path | str) -> list[str]:
+    """The command that `table` runs.
+
+    TLS is looked for on every port (heuristics before port numbers); application data is not put together, because a
+    response without an end would swallow the alert behind it; packets quoted inside ICMP errors are left out.
+    """
+    command = ["tshark", "-n", "-r", str(capture), "-Y", "tcp && !icmp && !icmpv6"]
+    command += ["-o", "tcp.try_heuristic_first:TRUE", "-o", "tls.desegment_ssl_application_data:FALSE"]
+    command += ["-o", "tcp.reassemble_out_of_order:TRUE"]
+    command += ["-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=,"]
+    for field in FIELDS.values():
+        command += ["-e", field]
+    return command
+
+
+def pasteable(capture: Path | str) -> str:
+    """The same command as one line for a shell."""
+    return shlex.join(tshark_command(capture))
+
+
+def table(capture: Path | str) -> pd.DataFrame:
+    """One row per TCP packet, columns as in FIELDS: `time` in seconds since the epoch, `flags` as a number, `bytes` of
+    payload. TLS columns keep tshark's comma-separated lists, empty where a packet holds none.
+
+    A capture cut in mid-packet gives the packets that are whole. Raises CaptureError for what is no capture.
+    """
+    path = Path(capture)
+    if not path.is_file():
+        raise CaptureError(f"{path}: no such file")
+    try:
+        empty = path.stat().st_size == 0
+        path.open("rb").close()
+    except OSError as error:
+        raise CaptureError(f"{path}: cannot be read ({error.strerror})") from None
+    if empty:
+        raise CaptureError(f"{path}: the file is empty; was the capture stopped before it wrote?")
+    done = subprocess.run(tshark_command(path), capture_output=True, check=False)
+    if done.returncode != 0 and not done.stdout and b"cut short" not in done.stderr:
+        said = [line for line in done.stderr.decode(errors="replace").splitlines() if line.startswith("tshark: ")]
+        reason = said[0].removeprefix("tshark: ") if said else f"tshark ended with {done.returncode}"
+        raise CaptureError(f"{path}: not a capture that tshark can read ({reason})")
+    if not done.stdout:
+        _require_network_packets(path)
+    rows = pd.read_csv(
+        io.BytesIO(done.stdout),
+        sep="\t",
+        header=None,
+        names=list(FIELDS),
+        dtype=str,
+        keep_default_na=False,
+        quoting=3,
+        on_bad_lines="skip",
+    )
+    return _typed(rows)
+
+
+def _require_network_packets(path: Path) -> None:
+    """Nothing of TCP inside: is it traffic without TCP, or no traffic at all (tshark also opens pictures and logs)?"""
+    command = ["tshark", "-n", "-r", str(path), "-c", "1", "-Y", "ip || ipv6 || arp", "-T", "fields", "-e", "frame.number"]
+    if not subprocess.run(command, capture_output=True, check=False).stdout:
+        raise CaptureError(f"{path}: there is no network packet in it")
+
+
+def _typed(rows: pd.DataFrame) -> pd.DataFrame:
+    # Inside a tunnel there are several addresses in one packet: the innermost carry the connection.
+    for column in ("src", "dst", "src6", "dst6"):
+        rows[column] = rows[column].str.rsplit(",", n=1).str[-1]
+    rows["src"] = rows["src"].where(rows["src"] != "", rows["src6"])
+    rows["dst"] = rows["dst"].where(rows["dst"] != "", rows["dst6"])
+    for column in ("sport", "dport", "flags", "stream", "bytes"):
+        rows[column] = rows[column].str.rsplit(",", n=1).str[-1]
+    rows["flags"] = rows["flags"].map(lambda flags: int(flags, 16)).astype("int64")
+    rows[["sport", "dport"]] = rows[["sport", "dport"]].astype("int64")
+    return rows.drop(columns=["src6", "dst6"]).astype(_NUMBERS)
+
+
+@functools.cache
+def names(field: str) -> dict[int, str]:
+    """What tshark calls the values of a field, e.g. `tls.handshake.ciphersuite` (IANA's names)."""
+    listing = subprocess.run(["tshark", "-G", "values"], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for line in listing.splitlines():
+        kind, _, rest = line.partition("\t")
+        if kind == "V" and rest.startswith(field + "\t"):
+            _, value, name = rest.split("\t", 2)
+            found[int(value, 0)] = name
+    return found
