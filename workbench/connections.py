@@ -50,6 +50,7 @@ class _Connection:
     version: str | None = None
     cipher: str | None = None
     session_offered: bool = False
+    pre_shared_key_offered: bool = False
     session_id_offered: str = ""
     session_id_given: str = ""
     pre_shared_key: bool = False
@@ -84,7 +85,9 @@ class _Connection:
             "version": self.version,
             "cipher": self.cipher,
             "retry_request": self.retry_request,
-            "session_offered": self.session_offered,
+            # A TLS 1.3 ClientHello carries a session id for appearance's sake; only a key it offers can be resumed.
+            "session_offered": self.pre_shared_key_offered
+            or (self.session_offered and self.version != "TLSv1.3"),
             "session_id_offered": self.session_id_offered,
             "session_id_given": self.session_id_given,
         }
@@ -117,10 +120,7 @@ def from_packets(rows: pd.DataFrame) -> pd.DataFrame:
             ends = (source, target) if _from_client(packet) else (target, source)
             connection = found[packet.stream] = _Connection(packet.stream, packet.time, packet.time, ends)
         _add(connection, packet)
-    table = pd.DataFrame([connection.row() for connection in found.values()], columns=_COLUMNS)
-    named = packets.names("tls.handshake.ciphersuite") if table["cipher"].notna().any() else {}
-    table["cipher"] = table["cipher"].map(lambda number: named.get(number, hex(number)), na_action="ignore")
-    return table
+    return pd.DataFrame([connection.row() for connection in found.values()], columns=_COLUMNS)
 
 
 def _from_client(packet) -> bool:
@@ -179,7 +179,8 @@ def _client_hello(connection: _Connection, packet) -> None:
     connection.session_id_offered = packet.session_id
     extensions = dict(zip(packet.extensions.split(","), packet.extension_lengths.split(","), strict=False))
     ticket = extensions.get(SESSION_TICKET, "0") != "0"
-    connection.session_offered = bool(packet.session_id) or ticket or PRE_SHARED_KEY in extensions
+    connection.session_offered = bool(packet.session_id) or ticket
+    connection.pre_shared_key_offered = PRE_SHARED_KEY in extensions
 
 
 def _server_hello(connection: _Connection, packet) -> None:
@@ -189,7 +190,8 @@ def _server_hello(connection: _Connection, packet) -> None:
     connection.server_hello = True
     version = int((packet.supported_versions or packet.version).split(",")[0], 16)
     connection.version = VERSIONS.get(version, hex(version))
-    connection.cipher = int(packet.cipher.split(",")[0], 16)
+    cipher = int(packet.cipher.split(",")[0], 16)
+    connection.cipher = packets.names("tls.handshake.ciphersuite").get(cipher, hex(cipher))
     connection.session_id_given = packet.session_id.split(",")[0]
     connection.pre_shared_key = PRE_SHARED_KEY in packet.extensions.split(",")
 

@@ -1,0 +1,138 @@
+"""Drives HAProxy's health checks against Java, and reads from the recording what each check paid."""
+
+import csv
+import io
+import re
+import time
+
+from workbench import connections, console
+from workbench.stack import StackError
+
+#: Ports that HAProxy checks: the crowd's and the specimens' Java, and nginx. 8445 is Java's for one's own hands.
+CROWD, SPECIMEN, HANDS, NGINX = 8443, 8444, 8445, 9443
+PORT_OF = {"java": CROWD, "specimen": SPECIMEN, "nginx": NGINX}
+#: Checks of each line to record after its first, and how long to wait for them at most, in seconds.
+ROUNDS, WAIT = 3, 60
+FEWEST_LINES = 25
+
+
+def drive(stack, recorder):
+    """Waits until every line's first check is over, then records ROUNDS checks of each; reconnects by hand meanwhile."""
+    lines = settle(stack, recorder)
+    with recorder.capture():
+        began = sample(stack, recorder)
+        reconnect(stack, recorder)
+        deadline = time.monotonic() + WAIT * console.PATIENCE
+        while time.monotonic() < deadline:
+            time.sleep(1)
+            if sample(stack, recorder) - began >= ROUNDS * lines:
+                break
+    recorder.note("log", invalidated=stack.logs("specimen").count("Invalidated session"))
+
+
+def settle(stack, recorder):
+    """Returns the number of server lines once all of them are up, with fewer where this machine cannot check so many.
+
+    A line that is up has had its first check: HAProxy reports its result.
+    """
+    while True:
+        give_up = time.monotonic() + 6 * console.PATIENCE
+        while True:
+            servers = show_stat(stack)
+            waiting = [row for row in servers if not row["status"].startswith("UP") or not row["check_status"].startswith("L")]
+            if not waiting and all(row["check_status"].endswith("OK") for row in servers):
+                recorder.note("settled", lines=len(servers))
+                return len(servers)
+            if time.monotonic() > give_up:
+                break
+            time.sleep(0.5)
+        # Slow is not broken: only a check that answers in time for no server at all is.
+        late = sum(row["check_status"] in ("L4TOUT", "L6TOUT", "L7TOUT") for row in servers)
+        crowd = sum(row["pxname"] == "java" for row in servers)
+        if late == 0 or crowd // 2 < FEWEST_LINES:
+            states = ", ".join(sorted({f"{row['status']} {row['check_status']}" for row in waiting}))
+            raise StackError(f"haproxy: {len(waiting)} of {len(servers)} servers are not up ({states})")
+        recorder.note("too_many_lines", lines=crowd, late=late)
+        console.err.print(f"  {crowd} lines are more than this machine can check in time ({late} late); trying {crowd // 2}")
+        stack.up("haproxy", "operator", LINES=str(crowd // 2))
+
+
+def show_stat(stack):
+    """The rows of `show stat` that are servers."""
+    return servers_of(ask(stack, "show stat"))
+
+
+def ask(stack, commands):
+    """What HAProxy answers on its stats socket."""
+    return stack.exec("operator", ["sh", "-c", f"echo '{commands}' | socat -t 5 - TCP:127.0.0.1:9999"])
+
+
+def servers_of(text):
+    table = text[text.index("# pxname") + 2 :]
+    return [row for row in csv.DictReader(io.StringIO(table)) if row["svname"] not in ("FRONTEND", "BACKEND", "")]
+
+
+def sample(stack, recorder):
+    """Notes HAProxy's own counters, as the article reads them; returns the TLS connections it has made so far."""
+    text = ask(stack, "show info; show stat")
+    info = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    servers = servers_of(text)
+    recorder.note(
+        "haproxy",
+        key_rate=int(info["SslBackendKeyRate"]),
+        connections=int(info["CumSslConns"]),
+        lines_up=sum(row["status"].startswith("UP") for row in servers),
+        **{f"lines_{backend}": sum(row["pxname"] == backend for row in servers) for backend in PORT_OF},
+    )
+    return int(info["CumSslConns"])
+
+
+def reconnect(stack, recorder):
+    """The article's red herring: OpenSSL's own client, five reconnects, while the checks go on."""
+    command = f"echo Q | openssl s_client -connect specimen:{HANDS} -reconnect -tls1_2 2>/dev/null"
+    answers = re.findall(r"^(New|Reused), ", stack.exec("operator", ["sh", "-c", command], check=False), re.MULTILINE)
+    recorder.note("s_client", new=answers.count("New"), reused=answers.count("Reused"))
+
+
+def facts(run):
+    """What the checks paid: on the wire where the oracle is concerned, from counters where the report is."""
+    window = run.window()
+    haproxy = window[window["source"] == "haproxy"]
+    s_client = window[window["source"] == "s_client"].iloc[-1]
+    lines = {backend: int(haproxy[f"lines_{backend}"].iloc[-1]) for backend in PORT_OF}
+    seconds = haproxy["time"].iloc[-1] - haproxy["time"].iloc[0]
+    check_rate = (haproxy["connections"].iloc[-1] - haproxy["connections"].iloc[0]) / seconds
+    java_rate = check_rate * lines["java"] / sum(lines.values())
+
+    table = connections.table(run.capture)
+    finished = table[table["handshake"].isin(["full", "resumed"])]
+    java = finished[finished["server_port"].isin([CROWD, SPECIMEN])]
+    nginx = finished[finished["server_port"] == NGINX]
+    specimen = finished[(finished["server_port"] == SPECIMEN) & (finished["client_fin"] | finished["client_rst"])]
+    # A published capture keeps the specimens only: count the lines whose checks are in it.
+    java_lines = sum(lines[backend] for backend in ("java", "specimen") if (java["server_port"] == PORT_OF[backend]).any())
+    return {
+        "full_handshakes_per_check": share(java["handshake"] == "full"),
+        "checks_per_line": len(java) / java_lines if java_lines else 0.0,
+        "unfinished_share": share(table.loc[table["server_port"].isin([CROWD, SPECIMEN]), "handshake"] == "unfinished"),
+        "lines": sum(lines.values()),
+        "lines_up_share": float(haproxy["lines_up"].iloc[-1] / sum(lines.values())),
+        "samples": len(haproxy),
+        "check_rate": float(check_rate),
+        "key_rate": float(haproxy["key_rate"].median()),
+        "keys_per_check": float(haproxy["key_rate"].median() / check_rate),
+        "close_notify_per_check": share(specimen["client_alert"].notna()),
+        "session_offered_per_check": share(specimen["session_offered"]),
+        "haproxy_cpu_ms_per_check": 1000 * run.cpu_seconds("haproxy") / seconds / check_rate,
+        "java_cpu_ms_per_check": 1000 * run.cpu_seconds("java") / seconds / java_rate,
+        "nginx_full_handshakes_per_check": share(nginx["handshake"] == "full"),
+        "nginx_checks_per_line": len(nginx) / lines["nginx"],
+        "s_client_new": int(s_client["new"]),
+        "s_client_reused": int(s_client["reused"]),
+        "invalidated_sessions": int(run.metrics.loc[run.metrics["source"] == "log", "invalidated"].iloc[-1]),
+    }
+
+
+def share(which):
+    """The share of rows that are true; None where there is no row."""
+    return float(which.mean()) if len(which) else None

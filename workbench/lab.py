@@ -1,0 +1,207 @@
+"""A lab: the folder labs/<lab>/, its lab.toml as a typed model, and its lab.py."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Verdict = Literal["green", "red", "failed", "undecided"]
+Kind = Literal["broken", "fix", "wrong_fix", "exhibit"]
+Sentence = Annotated[str, Field(min_length=3)]
+
+
+class LabError(ValueError):
+    """lab.toml or the lab's folder is wrong: one line with file, key and reason."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scenario(_Strict):
+    """One small overlay on the broken stack, scenarios/<name>.yaml (the broken stack itself has none)."""
+
+    kind: Kind
+    expected: Verdict
+    says: Sentence
+    story: bool = False
+    #: How this scenario is helped beyond real parts, where it is.
+    help: str | None = None
+
+    @model_validator(mode="after")
+    def _expected_fits_the_kind(self) -> "Scenario":
+        allowed = {"broken": ["red"], "fix": ["green"], "wrong_fix": ["red", "failed"]}
+        if self.kind in allowed and self.expected not in allowed[self.kind]:
+            raise ValueError(f"a {self.kind} is expected {' or '.join(allowed[self.kind])}, not {self.expected}")
+        return self
+
+
+class Oracle(_Strict):
+    """A bound on one fact. Its name is a sentence that can be false."""
+
+    fact: str
+    min: float | None = None
+    max: float | None = None
+    #: The fact that counts the samples, and how many are enough to judge.
+    samples: str
+    at_least: float = Field(gt=0)
+    #: What a value out of bounds means: the incident (red), or that something else is broken (failed).
+    otherwise: Literal["red", "failed"] = "red"
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> "Oracle":
+        if self.min is None and self.max is None:
+            raise ValueError("needs min, max or both: an oracle without a bound cannot fail")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is above max {self.max}")
+        return self
+
+
+class Claim(_Strict):
+    """A figure or technical claim of the article, and what became of it here."""
+
+    says: Sentence
+    #: The article's figure, as published; None for a claim without one.
+    figure: str | None = None
+    status: Literal["reproduced", "reduced", "not reproduced", "wrong"]
+    why: Sentence
+    #: Where our figure comes from: a fact of a recorded scenario, and how to print it (a format specification).
+    scenario: str | None = None
+    fact: str | None = None
+    unit: str = ""
+    format: str = "g"
+
+    @model_validator(mode="after")
+    def _fact_needs_a_scenario(self) -> "Claim":
+        if (self.fact is None) != (self.scenario is None):
+            raise ValueError("fact and scenario belong together")
+        return self
+
+
+class Column(_Strict):
+    """A fact shown in the tables of the command, the README and the report."""
+
+    title: str
+    fact: str
+    format: str = "g"
+    #: The article's figure for it, by scenario.
+    article: dict[str, str] = {}
+
+
+class Version(_Strict):
+    """How to ask a running service what it really is."""
+
+    service: str
+    command: list[str] = Field(min_length=1)
+
+
+class Recording(_Strict):
+    #: The service in whose network the wire is recorded.
+    at: str
+    #: tshark display filter of the packets that a recorded run keeps.
+    keep: str
+    #: Container logs worth keeping, and the text that a kept line contains.
+    logs: dict[str, list[str]] = {}
+    #: File inside a service to which it writes TLS secrets (NSS key log), as service:path.
+    secrets: str | None = None
+
+
+class Lab(_Strict):
+    """lab.toml. `name` and `folder` come from where it lies."""
+
+    name: str
+    folder: Path
+    case: int = Field(gt=0)
+    title: Sentence
+    article: Sentence
+    grade: Literal["E1", "E1-reduced", "E2"]
+    helps: list[Sentence] = []
+    arch: list[str] = Field(min_length=1)
+    #: What one scenario may take warm, in seconds.
+    seconds: int = Field(gt=0)
+    versions: dict[str, Version] = Field(min_length=1)
+    recording: Recording
+    scenarios: dict[str, Scenario]
+    oracles: dict[str, Oracle] = Field(min_length=1)
+    columns: list[Column] = Field(min_length=1)
+    claims: dict[str, Claim] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "Lab":
+        broken = [name for name, scenario in self.scenarios.items() if scenario.kind == "broken"]
+        if broken != ["broken"]:
+            raise ValueError("scenarios: exactly one is of kind broken, and it is named broken")
+        for name, claim in self.claims.items():
+            if claim.scenario is not None and claim.scenario not in self.scenarios:
+                raise ValueError(f"claims.{name}.scenario: there is no scenario {claim.scenario}")
+        for column in self.columns:
+            for scenario in column.article:
+                if scenario not in self.scenarios:
+                    raise ValueError(f"columns.{column.title}.article: there is no scenario {scenario}")
+        return self
+
+    def story(self) -> list[str]:
+        return [name for name, scenario in self.scenarios.items() if scenario.story]
+
+    def overlay(self, scenario: str) -> Path | None:
+        """The scenario's compose overlay; None for the broken stack."""
+        return None if scenario == "broken" else self.folder / "scenarios" / f"{scenario}.yaml"
+
+    def module(self) -> ModuleType:
+        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`."""
+        path = self.folder / "lab.py"
+        spec = importlib.util.spec_from_file_location(f"labs.{self.name}", path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise LabError(f"{_shown(path)}: missing; a lab needs drive(stack, recorder) and facts(run)")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def names() -> list[str]:
+    """Every lab, in the order of its case number."""
+    found = [path.parent.name for path in (ROOT / "labs").glob("*/lab.toml")]
+    return sorted(found, key=lambda name: load(name).case)
+
+
+def load(name: str) -> Lab:
+    """Reads labs/<name>/lab.toml. Raises LabError."""
+    folder = ROOT / "labs" / name
+    path = folder / "lab.toml"
+    if not path.is_file():
+        known = ", ".join(sorted(other.parent.name for other in (ROOT / "labs").glob("*/lab.toml")))
+        raise LabError(f"there is no lab {name!r}; there is: {known}")
+    try:
+        data = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LabError(f"{_shown(path)}: not valid TOML: {error}") from None
+    try:
+        return Lab(name=name, folder=folder, **data)
+    except TypeError:
+        raise LabError(f"{_shown(path)}: name and folder come from the path, not from a key") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the whole"
+        reason = first["msg"].removeprefix("Value error, ")
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise LabError(f"{_shown(path)}: {key}: {reason}{more}") from None
+
+
+def select(lab: Lab, scenario: str) -> list[str]:
+    """The scenarios that SCENARIO names: `story`, `all`, or one by name. Raises LabError."""
+    if scenario == "story":
+        return lab.story()
+    if scenario == "all":
+        return list(lab.scenarios)
+    if scenario not in lab.scenarios:
+        raise LabError(f"{lab.name} has no scenario {scenario!r}; it has: {', '.join(lab.scenarios)}")
+    return [scenario]
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

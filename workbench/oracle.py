@@ -1,0 +1,60 @@
+"""From facts to a verdict: green, red, failed or undecided."""
+
+from dataclasses import dataclass
+
+from workbench.lab import Lab, Oracle, Verdict
+from workbench.recording import Run
+
+Facts = dict[str, float | int | str | None]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, the sentences it rests on, and the facts it was reached from."""
+
+    verdict: Verdict
+    reasons: list[str]
+    facts: Facts
+
+
+def judge(lab: Lab, run: Run) -> Judgement:
+    """Judges a run, fresh or recorded. A stack that failed has no facts."""
+    if run.meta["failure"]:
+        return Judgement("failed", [run.meta["failure"]], {})
+    facts = lab.module().facts(run)
+    verdict, reasons = weigh(lab.oracles, facts)
+    return Judgement(verdict, reasons, facts)
+
+
+def weigh(oracles: dict[str, Oracle], facts: Facts) -> tuple[Verdict, list[str]]:
+    """Holds facts against oracles. What is broken otherwise comes first, then too few samples, then the incident."""
+    results = [_hold(name, oracle, facts) for name, oracle in oracles.items()]
+    for verdict in ("failed", "undecided", "red"):
+        reasons = [reason for outcome, reason in results if outcome == verdict]
+        if reasons:
+            return verdict, reasons
+    return "green", [reason for _, reason in results]
+
+
+def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
+    sentence = name.replace("_", " ")
+    for fact in (oracle.fact, oracle.samples):
+        if fact not in facts:
+            raise KeyError(f"oracles.{name} asks for the fact {fact!r}, which facts(run) does not give")
+    samples, value = facts[oracle.samples], facts[oracle.fact]
+    if samples is None or samples < oracle.at_least or value is None:
+        # Whatever says that something else is broken must itself be measured: without samples it is.
+        verdict = "failed" if oracle.otherwise == "failed" else "undecided"
+        return verdict, f"{sentence}: not seen often enough ({oracle.samples} {_number(samples)}, needs {_number(oracle.at_least)})"
+    bounds = [f"at least {_number(oracle.min)}"] if oracle.min is not None else []
+    bounds += [f"at most {_number(oracle.max)}"] if oracle.max is not None else []
+    low = oracle.min is not None and value < oracle.min
+    high = oracle.max is not None and value > oracle.max
+    said = f"{oracle.fact} {_number(value)}, {' and '.join(bounds)} is well"
+    if low or high:
+        return oracle.otherwise, f"not so: {sentence} ({said})"
+    return "green", f"{sentence} ({said})"
+
+
+def _number(value: float | str | None) -> str:
+    return "none" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

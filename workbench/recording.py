@@ -1,0 +1,283 @@
+"""One run of a scenario as a folder: capture, metrics, logs, and run.json with what it was recorded on."""
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import platform
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from workbench import console, stack
+from workbench.lab import ROOT, Lab
+from workbench.stack import Stack, StackError
+
+CAPTURE, METRICS, META = "wire.pcapng", "metrics.jsonl", "run.json"
+#: A run is disturbed when others used more than this much CPU meanwhile, in cores on average.
+DISTURBED_ABOVE = 0.3
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded run, fresh (runs/) or published (captures/): the same files, read by the same code."""
+
+    folder: Path
+
+    @cached_property
+    def meta(self) -> dict:
+        """run.json: lab, scenario, started, seconds, window (start and end of the recording, seconds since the epoch),
+        versions, host, settings, cpu_of_others (cores), disturbed, failure (None, or why the stack failed)."""
+        return json.loads((self.folder / META).read_text())
+
+    @property
+    def capture(self) -> Path:
+        return self.folder / CAPTURE
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """One row per sample: `time` (seconds since the epoch), `source`, and whatever that source measures."""
+        return pd.read_json(self.folder / METRICS, lines=True, convert_dates=False)
+
+    def window(self) -> pd.DataFrame:
+        """The metrics taken while the wire was recorded."""
+        start, end = self.meta["window"]
+        return self.metrics[self.metrics["time"].between(start, end)]
+
+    def log(self, service: str) -> str:
+        """A service's log, empty where none was kept."""
+        path = self.folder / f"{service}.log"
+        return path.read_text() if path.is_file() else ""
+
+    def cpu_seconds(self, service: str) -> float:
+        """CPU seconds that a service used between the first and the last sample of the recording."""
+        window = self.window()
+        used = window.loc[window["source"] == f"usage.{service}", "cpu_seconds"]
+        return float(used.iloc[-1] - used.iloc[0])
+
+
+class Recorder:
+    """What a drive records with. Made by `record`, one for each run."""
+
+    def __init__(self, running: Stack, folder: Path) -> None:
+        self._stack = running
+        self._folder = folder
+        self._metrics = (folder / METRICS).open("a")
+        self._lock = threading.Lock()
+        self.window: tuple[float, float] | None = None
+        self.packets: dict[str, int] = {}
+
+    def note(self, source: str, **values: float | int | str | None) -> None:
+        """Adds one sample to the metrics, with the time it was taken."""
+        line = json.dumps({"time": time.time(), "source": source, **values})
+        with self._lock:
+            self._metrics.write(line + "\n")
+
+    @contextlib.contextmanager
+    def capture(self) -> Iterator[None]:
+        """Records the wire at lab.toml's recording.at, and what each service and the host use, while the block runs."""
+        self._stack.up("capture")
+        self._wait_until_writing()
+        stopped = threading.Event()
+        sampler = threading.Thread(target=self._sample, args=(stopped,), daemon=True)
+        began = time.time()
+        sampler.start()
+        try:
+            yield
+        finally:
+            self.window = (began, time.time())
+            stopped.set()
+            sampler.join()
+            self._stack.stop("capture")
+        self._stack.copy_out("capture", "/capture/wire.pcap", self._folder / "raw.pcap")
+        self.packets = _tcpdump_counts(self._stack.logs("capture"))
+
+    def _wait_until_writing(self) -> None:
+        deadline = time.monotonic() + 15 * console.PATIENCE
+        while "listening on" not in self._stack.logs("capture"):
+            if time.monotonic() > deadline:
+                raise StackError("capture: tcpdump does not start: " + self._stack.logs("capture").strip()[-200:])
+            time.sleep(0.1)
+
+    def _sample(self, stopped: threading.Event) -> None:
+        services = self._stack.services()
+        while True:
+            # The first and the last sample of each source span the window.
+            self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
+            for service in services:
+                with contextlib.suppress(StackError):
+                    cpu, memory = self._stack.usage(service)
+                    self.note(f"usage.{service}", cpu_seconds=cpu, memory_bytes=memory)
+            if stopped.is_set():
+                return
+            stopped.wait(1)
+
+    def close(self) -> None:
+        self._metrics.close()
+
+
+def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> Run:
+    """Runs a scenario once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`."""
+    folder.mkdir(parents=True, exist_ok=False)
+    meta = {
+        "lab": lab.name,
+        "scenario": scenario,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "failure": None,
+        "versions": {},
+        "window": None,
+    }
+    began = time.monotonic()
+    recorder = None
+    try:
+        with stack.running(lab, scenario, settings, folder) as running:
+            meta["host"] = _host(running)
+            recorder = Recorder(running, folder)
+            try:
+                with console.step("driving and recording"):
+                    lab.module().drive(running, recorder)
+                meta["versions"] = _versions(lab, running)
+                meta["bases"] = {service: running.image_source(service) for service in running.services()}
+            finally:
+                recorder.close()
+                _collect(lab, running, folder)
+    except StackError as error:
+        meta["failure"] = str(error)
+    if recorder is not None and recorder.window is not None and meta["failure"] is None:
+        meta["window"] = recorder.window
+        meta["packets"] = recorder.packets
+        _to_pcapng(lab, scenario, folder)
+    meta["settings"] = dict(settings)
+    meta["seconds"] = round(time.monotonic() - began, 1)
+    (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
+    if meta["window"] is not None:
+        meta["cpu_of_others"] = round(float(_cpu_of_others(Run(folder))), 2)
+    meta["disturbed"] = meta.get("cpu_of_others", 0) > DISTURBED_ABOVE
+    (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
+    return Run(folder)
+
+
+def trim(run: Run, lab: Lab, target: Path) -> Run:
+    """Copies a run to `target` with the packets and log lines that lab.toml keeps, and the SHA-256 of each file."""
+    target.mkdir(parents=True)
+    _tool("tshark", "-n", "-r", run.capture, "-Y", lab.recording.keep, "-w", target / CAPTURE)
+    (target / METRICS).write_text((run.folder / METRICS).read_text())
+    for service, kept in lab.recording.logs.items():
+        lines = [line for line in run.log(service).splitlines() if any(text in line for text in kept)]
+        (target / f"{service}.log").write_text("\n".join(lines[:400]) + "\n")
+    files = sorted(path for path in target.iterdir())
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    meta = run.meta | {"kept": lab.recording.keep, "sha256": digests}
+    (target / META).write_text(json.dumps(meta, indent=1) + "\n")
+    return Run(target)
+
+
+def published(lab: str, scenario: str) -> Run:
+    """The recorded run of a scenario. `LAB_RUNS` names another folder of runs to read in its place."""
+    folder = Path(os.environ.get("LAB_RUNS", ROOT / "captures")) / lab / scenario
+    if not (folder / META).is_file():
+        latest = sorted(path.parent for path in folder.glob(f"*/{META}"))
+        if not latest:
+            raise FileNotFoundError(f"{folder}: no recorded run; `make record LAB={lab}` makes one")
+        folder = latest[-1]
+    return Run(folder)
+
+
+def _collect(lab: Lab, running: Stack, folder: Path) -> None:
+    """Logs of every service, and the TLS secrets where a part writes them. What has died gives what it has."""
+    for service in running.services():
+        with contextlib.suppress(StackError):
+            (folder / f"{service}.log").write_text(running.logs(service))
+    if lab.recording.secrets:
+        service, _, path = lab.recording.secrets.partition(":")
+        with contextlib.suppress(StackError):
+            (folder / "secrets.log").write_text(running.exec(service, ["cat", path]))
+
+
+def _to_pcapng(lab: Lab, scenario: str, folder: Path) -> None:
+    raw, secrets = folder / "raw.pcap", folder / "secrets.log"
+    options = ["--capture-comment", f"incident-labs, case {lab.case}, {scenario}"]
+    if secrets.is_file():
+        # Only the sessions of this capture: the warm-up's secrets open nothing here.
+        seen = _tool("tshark", "-n", "-r", raw, "-o", "tcp.try_heuristic_first:TRUE", "-Y", "tls.handshake.type in {1,2}",
+                     "-T", "fields", "-e", "tls.handshake.random", "-e", "tls.handshake.session_id").split()  # fmt: skip
+        wanted = {value.lower() for values in seen for value in values.split(",")}
+        lines = secrets.read_text().splitlines()
+        kept = [line for line in lines if any(word.lower().rpartition(":")[2] in wanted for word in line.split()[1:2])]
+        secrets.write_text("\n".join(kept) + "\n")
+        if kept:
+            options += ["--inject-secrets", f"tls,{secrets}"]
+    _tool("editcap", *options, raw, folder / CAPTURE)
+    raw.unlink()
+
+
+def _tool(*command: object) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def _versions(lab: Lab, running: Stack) -> dict[str, str]:
+    asked = {name: running.exec(version.service, version.command) for name, version in lab.versions.items()}
+    return {name: answer.strip().splitlines()[0] for name, answer in asked.items()}
+
+
+def _host(running: Stack) -> dict:
+    info = running.engine()
+    return {
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cpus": info["NCPU"],
+        "cpu_model": _cpu_model(),
+        "memory_gib": round(info["MemTotal"] / 2**30, 1),
+        "engine": info["ServerVersion"],
+        "engine_os": info["OperatingSystem"],
+    }
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def _host_busy_seconds() -> float:
+    """Seconds of CPU that anything has used on this host; what a hypervisor took away counts too."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _cpu_of_others(run: Run) -> float:
+    """Cores used meanwhile by anything but the stack and the workbench (the engine's own work counts as others)."""
+    window = run.window()
+    host = window[window["source"] == "host"]
+    spent = host[["busy_seconds", "own_seconds"]].iloc[-1] - host[["busy_seconds", "own_seconds"]].iloc[0]
+    sources = [source for source in window["source"].unique() if source.startswith("usage.")]
+    stack_seconds = sum(run.cpu_seconds(source.removeprefix("usage.")) for source in sources)
+    seconds = host["time"].iloc[-1] - host["time"].iloc[0]
+    return max(0.0, (spent["busy_seconds"] - spent["own_seconds"] - stack_seconds) / seconds)
+
+
+def _tcpdump_counts(log: str) -> dict[str, int]:
+    """tcpdump's closing words: packets captured, and dropped by the kernel."""
+    counts = {}
+    for line in log.splitlines():
+        number, _, what = line.partition(" packets ")
+        if number.isdigit():
+            counts[what.split()[0]] = int(number)
+    return counts
