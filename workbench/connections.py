@@ -1,6 +1,7 @@
 """From packets to connections: what TLS and TCP did on each, one row per TCP connection."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class _Connection:
     version_offered: str | None = None
     version: str | None = None
     cipher: str | None = None
-    session_offered: bool = False
+    ticket_offered: bool = False
     pre_shared_key_offered: bool = False
     session_id_offered: str = ""
     session_id_given: str = ""
@@ -68,9 +69,19 @@ class _Connection:
         # Up to TLS 1.2 both sides switch ciphers last; a server that resumes sends no certificate before it does.
         if not (self.server_hello and self.client.change_cipher_spec and self.server.change_cipher_spec):
             return "unfinished"
-        return "resumed" if self.session_offered and not self.full_flight else "full"
+        offered = self.ticket_offered or self.session_id_offered
+        return "resumed" if offered and not self.full_flight else "full"
 
-    def row(self) -> dict:
+    def session_offered(self, given: Collection[str]) -> bool:
+        """A client that offers TLS 1.3 sends a session id for appearance's sake (RFC 8446, 4.1.2): its session id tells
+        something only where it is one that a server gave."""
+        if self.ticket_offered or self.pre_shared_key_offered:
+            return True
+        offers_13 = self.version_offered == "TLSv1.3"
+        return bool(self.session_id_offered) and (not offers_13 or self.session_id_offered in given)
+
+    def row(self, given: Collection[str] = ()) -> dict:
+        """The connection's row; `given` are the session ids that servers gave anywhere in the capture."""
         (client, client_port), (server, server_port) = self.ends
         row = {
             "stream": self.stream,
@@ -85,9 +96,7 @@ class _Connection:
             "version": self.version,
             "cipher": self.cipher,
             "retry_request": self.retry_request,
-            # A TLS 1.3 ClientHello carries a session id for appearance's sake; only a key it offers can be resumed.
-            "session_offered": self.pre_shared_key_offered
-            or (self.session_offered and self.version != "TLSv1.3"),
+            "session_offered": self.session_offered(given),
             "session_id_offered": self.session_id_offered,
             "session_id_given": self.session_id_given,
         }
@@ -112,25 +121,41 @@ def table(capture: Path | str) -> pd.DataFrame:
 
 def from_packets(rows: pd.DataFrame) -> pd.DataFrame:
     """As `table`, from the packets that packets.table gave."""
+    ends = _ends(rows)
     found: dict[int, _Connection] = {}
     for packet in rows.itertuples(index=False):
         connection = found.get(packet.stream)
         if connection is None:
-            source, target = (packet.src, packet.sport), (packet.dst, packet.dport)
-            ends = (source, target) if _from_client(packet) else (target, source)
-            connection = found[packet.stream] = _Connection(packet.stream, packet.time, packet.time, ends)
+            connection = _Connection(packet.stream, packet.time, packet.time, ends[packet.stream])
+            found[packet.stream] = connection
         _add(connection, packet)
-    return pd.DataFrame([connection.row() for connection in found.values()], columns=_COLUMNS)
+    given = {connection.session_id_given for connection in found.values() if connection.version != "TLSv1.3"}
+    return pd.DataFrame([connection.row(given) for connection in found.values()], columns=_COLUMNS)
 
 
-def _from_client(packet) -> bool:
-    """Whether a connection's first packet comes from its client: the SYN or a ClientHello tell, else the ports."""
+def _ends(rows: pd.DataFrame) -> dict[int, tuple]:
+    """Client and server of each connection: its first SYN or Hello tells, where there is none the ports."""
+    guessed, told = {}, {}
+    for packet in rows.itertuples(index=False):
+        if packet.stream in told:
+            continue
+        source, target = (packet.src, packet.sport), (packet.dst, packet.dport)
+        by_client = _from_client(packet)
+        if by_client is not None:
+            told[packet.stream] = (source, target) if by_client else (target, source)
+        elif packet.stream not in guessed:
+            guessed[packet.stream] = (source, target) if packet.sport > packet.dport else (target, source)
+    return guessed | told
+
+
+def _from_client(packet) -> bool | None:
+    """Whether a packet comes from its connection's client; None where neither a SYN nor a Hello tells."""
     if packet.flags & SYN:
         return not packet.flags & ACK
     messages = packet.messages.split(",")
     if CLIENT_HELLO in messages or SERVER_HELLO in messages:
         return CLIENT_HELLO in messages
-    return packet.sport > packet.dport
+    return None
 
 
 def _add(connection: _Connection, packet) -> None:
@@ -178,8 +203,7 @@ def _client_hello(connection: _Connection, packet) -> None:
     connection.version_offered = VERSIONS[max(known)] if known else None
     connection.session_id_offered = packet.session_id
     extensions = dict(zip(packet.extensions.split(","), packet.extension_lengths.split(","), strict=False))
-    ticket = extensions.get(SESSION_TICKET, "0") != "0"
-    connection.session_offered = bool(packet.session_id) or ticket
+    connection.ticket_offered = extensions.get(SESSION_TICKET, "0") != "0"
     connection.pre_shared_key_offered = PRE_SHARED_KEY in extensions
 
 

@@ -98,7 +98,8 @@ def table(capture: Path | str) -> pd.DataFrame:
 
 def _require_network_packets(path: Path) -> None:
     """Nothing of TCP inside: is it traffic without TCP, or no traffic at all (tshark also opens pictures and logs)?"""
-    command = ["tshark", "-n", "-r", str(path), "-c", "1", "-Y", "ip || ipv6 || arp", "-T", "fields", "-e", "frame.number"]
+    # Without -c: it would end the search at the first packet, though a switch's LLDP may well come before the traffic.
+    command = ["tshark", "-n", "-r", str(path), "-Y", "ip || ipv6 || arp", "-T", "fields", "-e", "frame.number"]
     if not subprocess.run(command, capture_output=True, check=False).stdout:
         raise CaptureError(f"{path}: there is no network packet in it")
 

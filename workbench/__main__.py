@@ -1,0 +1,98 @@
+"""The command line: what the Makefile's targets call inside the workbench image."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench import connections, console, gate, lab, ledger, report
+from workbench.packets import CaptureError
+from workbench.stack import StackError
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+Name = Annotated[str, typer.Argument(help="a lab, or all")]
+ScenarioName = Annotated[str, typer.Option(help="story, all, or one scenario's name")]
+
+
+def _labs(name: str) -> list[lab.Lab]:
+    return [lab.load(each) for each in (lab.names() if name == "all" else [name])]
+
+
+@app.command()
+def run(name: Name = "quiet_shutdown", scenario: ScenarioName = "story") -> None:
+    """Tells a lab's story on real parts, judges each scenario on the wire, and writes the report."""
+    chosen = _labs(name)
+    wanted = {each.name: lab.select(each, scenario) for each in chosen}
+    as_declared = True
+    for each in chosen:
+        results = gate.run_scenarios(each, wanted[each.name])
+        as_declared &= all(result.as_expected for result in results)
+        summary = gate.read_summary(each)
+        console.out.print(report.table(each, summary, wanted[each.name]))
+        console.out.print(f"report: {report.write(each, summary).relative_to(lab.ROOT)}")
+    if not as_declared:
+        raise SystemExit(1)
+
+
+@app.command()
+def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None:
+    """Re-records captures/<lab>/<scenario>/, and publishes what they say."""
+    chosen = _labs(name)
+    wanted = {each.name: lab.select(each, scenario) for each in chosen}
+    as_declared = True
+    for each in chosen:
+        as_declared &= all(result.as_expected for result in ledger.record(each, wanted[each.name]))
+    ledger.publish()
+    if not as_declared:
+        raise SystemExit(1)
+
+
+@app.command()
+def publish() -> None:
+    """Writes the ledger and the README's table anew from captures/."""
+    ledger.publish()
+
+
+@app.command()
+def facts(capture: Path) -> None:
+    """Prints the TLS and TCP facts of a capture as one JSON object."""
+    print(json.dumps(connections.facts(connections.table(capture)), indent=1))
+
+
+@app.command()
+def check() -> None:
+    """Checks every lab.toml."""
+    for each in _labs("all"):
+        console.out.print(f"labs/{each.name}/lab.toml: {len(each.scenarios)} scenarios, {len(each.claims)} claims")
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def main() -> None:
+    """Runs a command; what the user can mend is said in one line, with exit code 2."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(standalone_mode=False)
+    except (lab.LabError, StackError, CaptureError, FileNotFoundError) as error:
+        console.err.print(f"error: {error}", style="red", markup=False)
+        sys.exit(2)
+    except typer.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        console.err.print("interrupted: the stack is down, nothing is left running", style="yellow")
+        sys.exit(130)
+    except Exception as error:
+        # typer's usage errors are click's, which carry their own exit code.
+        if hasattr(error, "exit_code") and hasattr(error, "format_message"):
+            console.err.print(f"error: {error.format_message()}", style="red", markup=False)
+            sys.exit(error.exit_code)
+        raise
+
+
+if __name__ == "__main__":
+    main()

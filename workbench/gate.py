@@ -1,0 +1,106 @@
+"""Runs scenarios one after the other, each judged and held against what it is declared to be."""
+
+import datetime
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench import console, oracle, recording, stack
+from workbench.lab import ROOT, Lab, Scenario
+from workbench.oracle import Judgement
+from workbench.recording import Run
+
+RUNS = ROOT / "runs"
+SUMMARY = "summary.json"
+#: Runs that are kept of each scenario: more would fill the disk of whoever runs the gate often.
+KEPT = 5
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scenario, run and judged."""
+
+    scenario: Scenario
+    name: str
+    run: Run
+    judgement: Judgement
+
+    @property
+    def as_expected(self) -> bool:
+        return self.judgement.verdict == self.scenario.expected
+
+
+def run_scenarios(lab: Lab, names: list[str]) -> list[Result]:
+    """Runs the named scenarios, and writes runs/<lab>/summary.json after each. Raises StackError where an image does
+    not build; a stack that does not start is a result with the verdict failed."""
+    for project in stack.sweep():
+        console.err.print(f"  removed what a killed run of {project} left behind")
+    settings: dict[str, str] = {}
+    RUNS.mkdir(exist_ok=True)
+    with console.step(f"{lab.name}: building what has changed"):
+        for name in names:
+            stack.Stack(lab, name, settings, _folder(lab, ".build") / "compose.env").build()
+    results = []
+    for number, name in enumerate(names, start=1):
+        console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
+        result = _run_once(lab, name, settings)
+        if result.run.meta["disturbed"]:
+            # Repeated because others used the machine, never because of the verdict; and once.
+            console.err.print(f"  others used {result.run.meta['cpu_of_others']} cores meanwhile: once more")
+            result = _run_once(lab, name, settings)
+        results.append(result)
+        _write_summary(lab, result)
+        colour = "green" if result.as_expected else "red"
+        console.err.print(f"  {result.judgement.verdict}, as declared" if result.as_expected
+                          else f"  {result.judgement.verdict}, but declared {result.scenario.expected}", style=colour)  # fmt: skip
+        for reason in result.judgement.reasons:
+            console.err.print(f"    {reason}", style="dim", markup=False)
+    return results
+
+
+def _run_once(lab: Lab, name: str, settings: dict[str, str]) -> Result:
+    started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+    run = recording.record(lab, name, settings, _folder(lab, name) / started)
+    with console.step("decoding"):
+        judgement = oracle.judge(lab, run)
+    _drop_old(_folder(lab, name))
+    return Result(lab.scenarios[name], name, run, judgement)
+
+
+def _folder(lab: Lab, name: str) -> Path:
+    folder = RUNS / lab.name / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _drop_old(folder: Path) -> None:
+    for old in sorted(folder.iterdir())[:-KEPT]:
+        shutil.rmtree(old)
+
+
+def read_summary(lab: Lab) -> dict:
+    """runs/<lab>/summary.json: the latest result of each scenario that was run here."""
+    path = RUNS / lab.name / SUMMARY
+    return json.loads(path.read_text()) if path.is_file() else {"lab": lab.name, "host": {}, "scenarios": {}}
+
+
+def _write_summary(lab: Lab, result: Result) -> None:
+    meta = result.run.meta
+    summary = read_summary(lab)
+    summary["host"] = meta.get("host", summary["host"])
+    summary["scenarios"][result.name] = {
+        "kind": result.scenario.kind,
+        "expected": result.scenario.expected,
+        "verdict": result.judgement.verdict,
+        "reasons": result.judgement.reasons,
+        "facts": result.judgement.facts,
+        "versions": meta["versions"],
+        "disturbed": meta["disturbed"],
+        "seconds": meta["seconds"],
+        "run": str(result.run.folder.relative_to(ROOT)),
+    }
+    path = RUNS / lab.name / SUMMARY
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(summary, indent=1) + "\n")
+    partial.replace(path)
