@@ -1,9 +1,10 @@
 """The command line: what the Makefile's targets call inside the workbench image."""
 
 import json
+import shutil
 import signal
 import sys
-from pathlib import Path
+import tempfile
 from typing import Annotated
 
 import typer
@@ -57,9 +58,22 @@ def publish() -> None:
 
 
 @app.command()
-def facts(capture: Path) -> None:
-    """Prints the TLS and TCP facts of a capture as one JSON object."""
-    print(json.dumps(connections.facts(connections.table(capture)), indent=1))
+def facts(name: str) -> None:
+    """Prints the TLS and TCP facts of the capture on stdin as one JSON object. NAME is what errors call it."""
+    with tempfile.NamedTemporaryFile(suffix=".capture") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        try:
+            print(json.dumps(connections.facts(connections.table(file.name)), indent=1))
+        except CaptureError as error:
+            raise CaptureError(str(error).replace(file.name, name)) from None
+
+
+@app.command()
+def build(name: Name = "quiet_shutdown") -> None:
+    """Builds every image that a lab's scenarios name."""
+    for each in _labs(name):
+        gate.build(each, list(each.scenarios))
 
 
 @app.command()

@@ -36,11 +36,8 @@ def run_scenarios(lab: Lab, names: list[str]) -> list[Result]:
     not build; a stack that does not start is a result with the verdict failed."""
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")
+    build(lab, names)
     settings: dict[str, str] = {}
-    RUNS.mkdir(exist_ok=True)
-    with console.step(f"{lab.name}: building what has changed"):
-        for name in names:
-            stack.Stack(lab, name, settings, _folder(lab, ".build") / "compose.env").build()
     results = []
     for number, name in enumerate(names, start=1):
         console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
@@ -57,6 +54,13 @@ def run_scenarios(lab: Lab, names: list[str]) -> list[Result]:
         for reason in result.judgement.reasons:
             console.err.print(f"    {reason}", style="dim", markup=False)
     return results
+
+
+def build(lab: Lab, names: list[str]) -> None:
+    """Builds the images of the named scenarios, where anything has changed. Raises StackError."""
+    with console.step(f"{lab.name}: building what has changed"):
+        for name in names:
+            stack.Stack(lab, name, {}, _folder(lab, ".build") / "compose.env").build()
 
 
 def _run_once(lab: Lab, name: str, settings: dict[str, str]) -> Result:

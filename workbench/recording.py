@@ -108,7 +108,7 @@ class Recorder:
             time.sleep(0.1)
 
     def _sample(self, stopped: threading.Event) -> None:
-        services = self._stack.services()
+        services = [*self._stack.services(), "capture"]
         while True:
             # The first and the last sample of each source span the window.
             self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
@@ -118,7 +118,7 @@ class Recorder:
                     self.note(f"usage.{service}", cpu_seconds=cpu, memory_bytes=memory)
             if stopped.is_set():
                 return
-            stopped.wait(1)
+            stopped.wait(2)
 
     def close(self) -> None:
         self._metrics.close()

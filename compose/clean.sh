@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Removes what this project made, by its own labels and names, and nothing else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+say() { printf '[clean] %s\n' "$*" >&2; }
+
+if docker version >/dev/null 2>&1; then
+  remove() { # what, then ids on stdin
+    local what=$1 ids
+    shift
+    ids=$(sort -u)
+    [ -z "$ids" ] || { say "$what: $(echo "$ids" | wc -l | tr -d ' ')"; echo "$ids" | xargs "$@" >/dev/null; }
+  }
+  # First the workbench, so that a run that is still going can take its own stack down.
+  docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop --time 60
+  docker ps --all --quiet --filter label=incident-labs=box | remove "containers" docker rm --force --volumes
+  docker network ls --filter label=com.docker.compose.project --format '{{.ID}} {{.Label "com.docker.compose.project"}}' \
+    | awk '$2 ~ /^case-[0-9]+(-run)?$/ {print $1}' | remove "networks" docker network rm
+  docker image ls --format '{{.Repository}}:{{.Tag}}' | grep '^incident-labs/' | remove "images" docker image rm --force || :
+else
+  say "no engine answers: its containers and images stay"
+fi
+if [ -d runs ]; then
+  say "runs/"
+  rm -rf runs
+fi
+find . -name __pycache__ -type d -prune -exec rm -rf {} +
+say "done; Docker's own build cache is shared with other projects and stays (docker builder prune)"

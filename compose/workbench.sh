@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# workbench.sh [--measured] [--for LAB SCENARIO] COMMAND [ARGUMENT...]
+#
+# Runs a command in the workbench image, with the engine's socket and the repository at its own path, as the user
+# who calls. What is missing is made first: the engine, the bases, the image.
+#   --measured   one at a time on an engine: waits for its turn, and ends a run whose terminal is gone
+#   --for        makes the bases of that lab's stack (SCENARIO: story, all or a name)
+# `facts FILE` reads the file here, where its name and its permissions mean what the caller means.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$(pwd -P)
+turn=incident-labs-measuring
+
+say() { printf '[workbench] %s\n' "$*" >&2; }
+die() { printf '[workbench] error: %s\n' "$*" >&2; exit 2; }
+
+measured='' lab='' scenario='' base_jobs=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --measured) measured=yes; shift ;;
+    --for) lab=$2 scenario=$3; shift 3 ;;
+    *) break ;;
+  esac
+done
+[ $# -gt 0 ] || die "what is to be run? see make help"
+
+# The Debian suites that a lab's compose files name as BASE_<SUITE>.
+suites() {
+  local folders="labs/$lab" files
+  [ "$lab" != all ] || folders=$(ls -d labs/*/)
+  for folder in $folders; do
+    files="$folder/compose.yaml"
+    case $scenario in
+      story) ;;
+      all) files="$files $(ls "$folder"/scenarios/*.yaml 2>/dev/null || :)" ;;
+      *) [ ! -f "$folder/scenarios/$scenario.yaml" ] || files="$files $folder/scenarios/$scenario.yaml" ;;
+    esac
+    # shellcheck disable=SC2086
+    grep -ohE 'BASE_[A-Z]+' $files 2>/dev/null || :
+  done | sort -u | sed 's/BASE_//' | tr '[:upper:]' '[:lower:]'
+}
+
+hash_of() { cat "$@" | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-12; }
+
+# BuildKit where the client has it: the old client by itself, newer ones as a plugin.
+build_image() {
+  local log=$1 pid waited=0
+  if docker buildx version >/dev/null 2>&1; then export DOCKER_BUILDKIT=1; else export DOCKER_BUILDKIT=0; fi
+  docker build --label incident-labs=image --build-arg BASE=incident-labs/base:trixie \
+    --tag incident-labs/workbench --tag "$image" workbench >"$log" 2>&1 &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 1
+    waited=$((waited + 1))
+    [ $((waited % 15)) != 0 ] || say "… building the workbench image: $waited s"
+  done
+  wait "$pid" || { tail -n 12 "$log" >&2; return 1; }
+}
+
+make_ready() {
+  bash compose/engine.sh
+  local log
+  log=$(mktemp)
+  bash compose/bases.sh trixie || exit 1
+  if [ -n "$lab" ]; then
+    # shellcheck disable=SC2046
+    bash compose/bases.sh trixie $(suites) &
+    base_jobs=$!
+  fi
+  image=incident-labs/workbench:$(hash_of workbench/Dockerfile workbench/requirements.txt)
+  if ! docker image inspect "$image" >/dev/null 2>&1; then
+    say "building the workbench image (tshark, compose, Python packages; about a minute and a half)"
+    build_image "$log" || die "the workbench image does not build; the whole log is $log"
+  fi
+  rm -f "$log"
+  [ -z "$base_jobs" ] || wait "$base_jobs" || exit 1
+}
+
+client_lives() { ps -p "$1" -o comm= 2>/dev/null | grep -q docker; }
+
+wait_for_turn() {
+  local said='' client
+  while docker container inspect "$turn" >/dev/null 2>&1; do
+    client=$(docker container inspect --format '{{index .Config.Labels "incident-labs.client"}}' "$turn" 2>/dev/null || echo 0)
+    if client_lives "$client"; then
+      [ -n "$said" ] || say "another measured run is going on (process $client); waiting for its end"
+      said=yes
+      sleep 2
+    else
+      say "ending a measured run whose terminal is gone"
+      docker stop --time 60 "$turn" >/dev/null 2>&1 || :
+      docker rm --force "$turn" >/dev/null 2>&1 || :
+    fi
+  done
+}
+
+socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
+
+make_ready
+socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
+socket=${DOCKER_HOST:-$socket}
+case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac
+
+options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
+  --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
+  --volume "$socket:/var/run/docker.sock" --volume "$root:$root" --workdir "$root"
+  --env PYTHONPATH="$root" --env PATIENCE --env LAB_RUNS)
+for suite in trixie bookworm bullseye; do
+  name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
+  options+=(--env "$name=${!name:-incident-labs/base:$suite}")
+done
+[ ! -t 1 ] || options+=(--env FORCE_COLOR=1 --env "COLUMNS=$(tput cols 2>/dev/null || echo 100)")
+if [ -n "$measured" ]; then
+  wait_for_turn
+  options+=(--name "$turn")
+fi
+
+if [ "$1" = facts ]; then
+  [ $# = 2 ] && [ -n "$2" ] || die "which capture? make facts CAPTURE=file"
+  [ -f "$2" ] || die "$2: no such file"
+  [ -r "$2" ] || die "$2: cannot be read by $(id -un)"
+  exec docker run "${options[@]}" "$image" python -m workbench facts "$2" <"$2"
+fi
+# exec, so that a signal meant for this process reaches the run inside.
+exec docker run "${options[@]}" "$image" "$@"
