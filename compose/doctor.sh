@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # Looks at what a run needs, changes nothing, and says how to mend what is missing. Exits 1 if anything must be mended.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 bad=0
 good() { printf '  ok    %-13s %s\n' "$1" "$2"; }
 warn() { printf '  note  %-13s %s\n' "$1" "$2"; }
 fail() { printf '  MEND  %-13s %s\n' "$1" "$2"; bad=1; }
 
-answer=$(docker version --format '{{.Server.Version}}' 2>&1)
-if [ $? = 0 ]; then
+if answer=$(docker version --format '{{.Server.Version}}' 2>&1); then
   major=${answer%%.*}
   if [ "$major" -lt 20 ]; then fail engine "$answer is older than 20.10: install a newer engine"
   else good engine "$answer"; fi
@@ -43,7 +42,8 @@ if [ "${memory%.*}" -ge 3000000000 ]; then good memory "$((${memory%.*} / 104857
 else fail memory "$((${memory%.*} / 1048576)) MiB: a stack needs 3 GB; give the engine more (Docker Desktop: Settings, Resources)"; fi
 
 cores=$(docker info --format '{{.NCPU}}' 2>/dev/null || echo 0)
-[ "${cores:-0}" -ge 2 ] || [ "${cores:-0}" = 0 ] && good cores "${cores:-unknown}" || warn cores "1: runs are checked with fewer server lines, and are slower"
+if [ "${cores:-0}" = 1 ]; then warn cores "1: a run checks fewer servers, and takes longer"
+elif [ "${cores:-0}" -ge 2 ]; then good cores "$cores"; fi
 
 where=$(docker info --format '{{.DockerRootDir}}' 2>/dev/null)
 [ -d "${where:-}" ] || where=.

@@ -116,9 +116,10 @@ if [ -n "$measured" ]; then
 fi
 
 if [ "$1" = facts ]; then
-  [ $# = 2 ] && [ -n "$2" ] || die "which capture? make facts CAPTURE=file"
+  [ -n "${2:-}" ] || die "which capture? make facts CAPTURE=file"
   [ -f "$2" ] || die "$2: no such file"
   [ -r "$2" ] || die "$2: cannot be read by $(id -un)"
+  # shellcheck disable=SC2094
   exec docker run "${options[@]}" "$image" python -m workbench facts "$2" <"$2"
 fi
 # exec, so that a signal meant for this process reaches the run inside.

@@ -1,5 +1,6 @@
 """The workbench: runs a lab's stack, records it on the wire, and judges what it recorded.
 
 The modules follow the data, each importing only those before it:
-console, lab, stack, recording, packets, connections, oracle, gate, ledger, report, __main__ (the command line).
+console, lab, stack, recording, packets, connections, oracle, plots, gate, ledger, notebooks, report, __main__ (the
+command line).
 """

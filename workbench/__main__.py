@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from workbench import connections, console, gate, lab, ledger, report
+from workbench import connections, console, gate, lab, ledger, notebooks, report
 from workbench.packets import CaptureError
 from workbench.stack import StackError
 
@@ -46,15 +46,17 @@ def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> Non
     as_declared = True
     for each in chosen:
         as_declared &= all(result.as_expected for result in ledger.record(each, wanted[each.name]))
-    ledger.publish()
+    publish()
     if not as_declared:
         raise SystemExit(1)
 
 
 @app.command()
 def publish() -> None:
-    """Writes the ledger and the README's table anew from captures/."""
+    """Writes the ledger, the README's table and the notebooks' outputs anew from captures/."""
     ledger.publish()
+    with console.step("executing the notebooks"):
+        notebooks.publish()
 
 
 @app.command()

@@ -18,7 +18,7 @@ LARGEST_CAPTURE = 400_000
 
 def record(chosen: Lab, names: list[str]) -> list[gate.Result]:
     """Re-records captures/<lab>/<scenario>/. Story scenarios are run ROUNDS times: run.json keeps the facts of every
-    round, and the last that was as declared is kept. A scenario that is not as declared is left as it was published."""
+    undisturbed round, and the quietest is kept. What is not as declared, or was disturbed, leaves captures/ as it was."""
     results = []
     rounds: dict[str, list[gate.Result]] = {name: [] for name in names}
     for number in range(ROUNDS):
@@ -27,11 +27,13 @@ def record(chosen: Lab, names: list[str]) -> list[gate.Result]:
             rounds[result.name].append(result)
     for name, made in rounds.items():
         results += made
-        good = [result for result in made if result.as_expected]
-        if len(good) == len(made):
-            _publish_run(chosen, name, good)
-        else:
+        quiet = [result for result in made if not result.run.meta["disturbed"]]
+        if not all(result.as_expected for result in made):
             console.err.print(f"  {name}: not as declared, so its published run stays as it was", style="red")
+        elif not quiet:
+            console.err.print(f"  {name}: others used the machine, so its published figures stay as they were", style="yellow")
+        else:
+            _publish_run(chosen, name, quiet)
     return results
 
 
@@ -39,12 +41,14 @@ def _publish_run(chosen: Lab, name: str, made: list[gate.Result]) -> None:
     target = ROOT / "captures" / chosen.name / name
     fresh = target.with_name(f".{name}")
     shutil.rmtree(fresh, ignore_errors=True)
-    # The quietest round is the one to read; figures are given as the range over all of them.
+    # The quietest round is the one to read; figures are given as the range over all that nobody disturbed.
     quietest = min(made, key=lambda result: result.run.meta.get("cpu_of_others", 0))
     run = recording.trim(quietest.run, chosen, fresh)
     size = run.capture.stat().st_size if run.capture.is_file() else 0
     if size > LARGEST_CAPTURE:
-        raise lab.LabError(f"{chosen.name}/{name}: the trimmed capture has {size} bytes, above {LARGEST_CAPTURE}: narrow recording.keep")
+        raise lab.LabError(
+            f"{chosen.name}/{name}: the trimmed capture has {size} bytes, above {LARGEST_CAPTURE}: narrow recording.keep"
+        )
     meta = run.meta | {"rounds": [result.judgement.facts for result in made]}
     (fresh / recording.META).write_text(json.dumps(meta, indent=1) + "\n")
     shutil.rmtree(target, ignore_errors=True)
@@ -82,9 +86,10 @@ def ledger_page() -> str:
     for chosen in map(lab.load, lab.names()):
         host = recording.published(chosen.name, "broken").meta["host"]
         started = recording.published(chosen.name, "broken").meta["started"][:10]
-        lines += ["", f"## Case {chosen.case}: {chosen.title} (`{chosen.name}`)", "",
-                  f"Article: {chosen.article}. Evidence grade {chosen.grade}. Recorded on {started}: {host['cpus']} cores "
-                  f"({host['cpu_model']}), {host['memory_gib']} GiB, kernel {host['kernel']}, engine {host['engine']}.", ""]  # fmt: skip
+        machine = f"{host['cpus']} cores ({host['cpu_model']}), {host['memory_gib']} GiB, kernel {host['kernel']}"
+        about = f"Article: {chosen.article}. Evidence grade {chosen.grade}."
+        recorded = f"Recorded on {started}: {machine}, engine {host['engine']}."
+        lines += ["", f"## Case {chosen.case}: {chosen.title} (`{chosen.name}`)", "", f"{about} {recorded}", ""]
         lines += [f"Declared help: {text}" for text in chosen.helps] + [""]
         lines += ["| the article says | its figure | ours | status | why |", "|---|---|---|---|---|"]
         for claim in chosen.claims.values():

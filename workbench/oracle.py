@@ -45,7 +45,10 @@ def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
     if samples is None or samples < oracle.at_least or value is None:
         # Whatever says that something else is broken must itself be measured: without samples it is.
         verdict = "failed" if oracle.otherwise == "failed" else "undecided"
-        return verdict, f"{sentence}: not seen often enough ({oracle.samples} {_number(samples)}, needs {_number(oracle.at_least)})"
+        return (
+            verdict,
+            f"{sentence}: not seen often enough ({oracle.samples} {_number(samples)}, needs {_number(oracle.at_least)})",
+        )
     bounds = [f"at least {_number(oracle.min)}"] if oracle.min is not None else []
     bounds += [f"at most {_number(oracle.max)}"] if oracle.max is not None else []
     low = oracle.min is not None and value < oracle.min

@@ -19,7 +19,9 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
     parts = []
     for name, table in tables.items():
         tls = table[table["handshake"].notna()]
-        parts.append(pd.DataFrame({"of": name, "second": (tls["start"] - tls["start"].min()).round(3), "handshake": tls["handshake"]}))
+        parts.append(
+            pd.DataFrame({"of": name, "second": (tls["start"] - tls["start"].min()).round(3), "handshake": tls["handshake"]})
+        )
     data = pd.concat(parts, ignore_index=True)
     return (
         alt.Chart(data, title=title, width=WIDTH, height=44 * len(tables))
@@ -69,4 +71,4 @@ def shown(chart: alt.TopLevelMixin) -> dict:
     """A notebook's output: the specification where it can be drawn live, and a picture where no script runs."""
     spec = chart.to_dict()
     png = base64.b64encode(vl_convert.vegalite_to_png(spec, scale=1.5)).decode()
-    return {"application/vnd.vegalite.v6+json": spec, "image/png": png, "text/plain": f"plot: {spec.get('title', '')}"}
+    return {"application/vnd.vegalite.v6.json": spec, "image/png": png, "text/plain": f"plot: {spec.get('title', '')}"}

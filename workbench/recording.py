@@ -191,6 +191,18 @@ def published(lab: str, scenario: str) -> Run:
     return Run(folder)
 
 
+def available(lab: Lab) -> dict[str, Run]:
+    """The recorded runs of a lab's scenarios, by name and in the order of lab.toml; at least the story's."""
+    found = {}
+    for scenario in lab.scenarios:
+        try:
+            found[scenario] = published(lab.name, scenario)
+        except FileNotFoundError:
+            if scenario in lab.story():
+                raise
+    return found
+
+
 def _collect(lab: Lab, running: Stack, folder: Path) -> None:
     """Logs of every service, and the TLS secrets where a part writes them. What has died gives what it has."""
     for service in running.services():
@@ -253,7 +265,9 @@ def _cpu_model() -> str:
 
 def _host_busy_seconds() -> float:
     """Seconds of CPU that anything has used on this host; what a hypervisor took away counts too."""
-    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    user, nice, system, _idle, _iowait, irq, softirq, steal, *_ = map(
+        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    )
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 

@@ -125,6 +125,7 @@ def facts(run):
         "keys_per_check": float(haproxy["key_rate"].median() / check_rate),
         "close_notify_per_check": share(specimen["client_alert"].notna()),
         "session_offered_per_check": share(specimen["session_offered"]),
+        "haproxy_cores": run.cpu_seconds("haproxy") / seconds,
         "haproxy_cpu_ms_per_check": 1000 * run.cpu_seconds("haproxy") / seconds / check_rate,
         "java_cpu_ms_per_check": 1000 * run.cpu_seconds("java") / seconds / java_rate,
         "nginx_full_handshakes_per_check": share(nginx["handshake"] == "full"),

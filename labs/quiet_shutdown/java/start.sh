@@ -4,8 +4,9 @@
 set -eu
 
 java=/opt/jre/$JRE/bin/java
-[ -x "$java" ] || { echo "start: JRE=$JRE is not in this image; it has: $(ls /opt/jre | tr '\n' ' ')" >&2; exit 2; }
-[ -d "/opt/jetty/$JETTY" ] || { echo "start: JETTY=$JETTY is not in this image; it has: $(ls /opt/jetty | tr '\n' ' ')" >&2; exit 2; }
+missing() { echo "start: $1 is not in this image; it has: $(cd "$2" && echo *)" >&2; exit 2; }
+[ -x "$java" ] || missing "JRE=$JRE" /opt/jre
+[ -d "/opt/jetty/$JETTY" ] || missing "JETTY=$JETTY" /opt/jetty
 
 case $KEY in
   rsa:*) key="-newkey $KEY" ;;

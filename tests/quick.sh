@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The part of the tests under two minutes: what can be said without a stack. Runs in the workbench image.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+say() { printf '\n== %s\n' "$*"; }
+
+say "lint: Python"
+ruff check --no-cache .
+ruff format --no-cache --check workbench labs tests
+say "lint: shell"
+git ls-files --cached --others --exclude-standard | while read -r file; do
+  case $file in *.sh | .ci/run) echo "$file" ;; esac
+done | xargs shellcheck
+say "lint: Dockerfiles"
+# Debian's packages are pinned by their suite: a version of its own would vanish with the next point release.
+git ls-files --cached --others --exclude-standard '*Dockerfile' | xargs hadolint --failure-threshold warning --ignore DL3008 --ignore DL3006
+say "compose files"
+for lab in labs/*/; do
+  for overlay in "" "$lab"scenarios/*.yaml; do
+    CAPTURE_AT=none docker compose --project-directory "$lab" -f "$lab/compose.yaml" ${overlay:+-f "$overlay"} config --quiet
+  done
+  echo "$lab: the stack and every overlay"
+done
+say "lab.toml"
+python -m workbench check
+say "unit tests and notebooks"
+python -m pytest -m "not stack" "$@"

@@ -1,0 +1,139 @@
+"""The box: nothing inside a stack reaches out, and every probe is shown to find what it looks for elsewhere."""
+
+import itertools
+import os
+
+import pytest
+from python_on_whales import DockerClient
+from python_on_whales.exceptions import DockerException
+
+from workbench import lab, stack
+
+PORT = 47711
+BASE = os.environ["BASE_TRIXIE"]
+LISTENER = f"$s = IO::Socket::INET->new(LocalPort => {PORT}, Listen => 9, ReuseAddr => 1) or die; 1 while $s->accept"
+LISTEN = ["perl", "-MIO::Socket::INET", "-e", LISTENER]
+
+
+@pytest.fixture(scope="module")
+def docker() -> DockerClient:
+    return DockerClient()
+
+
+@pytest.fixture(scope="module", params=lab.names())
+def boxed(request, tmp_path_factory):
+    """A lab's broken stack, up, with its capture sidecar."""
+    chosen = lab.load(request.param)
+    with stack.running(chosen, "broken", {}, tmp_path_factory.mktemp("box")) as running:
+        running.up("capture")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def outside(docker):
+    """A network that is no box, a listener on it, a listener on the host, and a container that may reach both."""
+    made = []
+    name = f"incident-labs-outside-{os.getpid()}"
+    network = docker.network.create(name)
+    try:
+        for role, where in (
+            ("listener", {"networks": [network]}),
+            ("host", {"networks": ["host"]}),
+            ("control", {"networks": [network]}),
+        ):
+            command = ["sleep", "infinity"] if role == "control" else LISTEN
+            made.append(
+                docker.run(
+                    BASE,
+                    command,
+                    name=f"{name}-{role}",
+                    detach=True,
+                    init=True,
+                    labels={"incident-labs": "box"},
+                    **where,
+                )
+            )
+        gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]
+        address = docker.container.inspect(f"{name}-listener").network_settings.networks[name].ip_address
+        yield {"control": made[2].id, "another network": address, "the host": gateway}
+    finally:
+        for container in made:
+            container.remove(force=True)
+        network.remove()
+
+
+def reaches(docker: DockerClient, container: str, address: str) -> bool:
+    try:
+        docker.execute(container, ["timeout", "3", "bash", "-c", f": </dev/tcp/{address}/{PORT}"])
+    except DockerException:
+        return False
+    return True
+
+
+def resolves(docker: DockerClient, container: str, name: str) -> bool:
+    try:
+        return bool(docker.execute(container, ["timeout", "10", "getent", "hosts", name]))
+    except DockerException:
+        return False
+
+
+def containers(running) -> dict[str, str]:
+    return {service: running.container(service) for service in [*running.services(), "capture"]}
+
+
+@pytest.mark.parametrize("target", ["another network", "the host"])
+def test_nothing_answers_from_inside(boxed, outside, docker, target):
+    assert reaches(docker, outside["control"], outside[target]), "the control finds what the probe looks for"
+    found = {service for service, container in containers(boxed).items() if reaches(docker, container, outside[target])}
+    assert not found
+
+
+def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(boxed, outside, docker, engine):
+    """The listener on the host listens on all of its addresses: the box's gateway must not be one of them."""
+    labelled = engine.get("/networks", filters=f'{{"label": ["com.docker.compose.project={boxed.project}"]}}')
+    gateways = [config["Gateway"] for network in labelled for config in engine.get(f"/networks/{network['Id']}")["IPAM"]["Config"]]
+    assert gateways
+    found = {(service, gateway) for (service, container), gateway in itertools.product(containers(boxed).items(), gateways)
+             if reaches(docker, container, gateway)}  # fmt: skip
+    assert not found
+
+
+def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(outside, docker, engine):
+    """Why the stacks ask for a bridge without an address: the control of the test above."""
+    name = f"incident-labs-plain-{os.getpid()}"
+    engine.post("/networks/create", {"Name": name, "Internal": True})
+    container = docker.run(BASE, ["sleep", "infinity"], detach=True, init=True, networks=[name], labels={"incident-labs": "box"})
+    try:
+        gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]
+        major = int(engine.get("/version")["Version"].split(".")[0])
+        if major < 28:
+            assert reaches(docker, container.id, gateway)
+    finally:
+        container.remove(force=True)
+        docker.network.remove(name)
+
+
+def test_no_name_outside_is_resolved(boxed, outside, docker):
+    name = "deb.debian.org"
+    assert resolves(docker, outside["control"], name), "the control resolves what the probe asks for"
+    found = {service for service, container in containers(boxed).items() if resolves(docker, container, name)}
+    assert not found
+
+
+def test_every_container_is_confined(boxed, engine):
+    for service, container in containers(boxed).items():
+        host = engine.get(f"/containers/{container}/json")["HostConfig"]
+        assert host["CapDrop"] == ["ALL"], service
+        assert (host["CapAdd"] or []) == (["NET_RAW"] if service == "capture" else []), service
+        assert "no-new-privileges:true" in host["SecurityOpt"], service
+        assert 0 < host["Memory"] <= 2**30, service
+        assert 0 < host["PidsLimit"] <= 512, service
+        assert host["ReadonlyRootfs"] is (service != "capture"), service
+        assert not host["PortBindings"], service
+        assert not host["Privileged"], service
+
+
+def test_every_network_is_internal(boxed, engine):
+    networks = engine.get("/networks", filters=f'{{"label": ["com.docker.compose.project={boxed.project}"]}}')
+    assert networks
+    assert all(network["Internal"] for network in networks)

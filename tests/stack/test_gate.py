@@ -1,0 +1,66 @@
+"""The gate on the real stack: red, green, red; a wrong fix as declared; red again after the reset."""
+
+import json
+
+import pytest
+
+from workbench import gate, lab, notebooks, recording, report
+from workbench.lab import ROOT
+
+
+@pytest.fixture(scope="module", params=lab.names())
+def ran(request):
+    """A lab, and what its story and one of its wrong fixes came to. `make gate` runs all of them."""
+    chosen = lab.load(request.param)
+    wrong = next(name for name, scenario in chosen.scenarios.items() if scenario.kind == "wrong_fix")
+    order = [*chosen.story(), wrong, "broken"]
+    return chosen, gate.run_scenarios(chosen, order)
+
+
+def test_every_scenario_is_what_it_is_declared_to_be(ran):
+    chosen, results = ran
+    assert [(result.name, result.judgement.verdict) for result in results] == [
+        (result.name, chosen.scenarios[result.name].expected) for result in results
+    ], [result.judgement.reasons for result in results]
+    assert results[0].judgement.verdict == results[-1].judgement.verdict == "red"
+
+
+def test_the_capture_is_whole(ran):
+    for result in ran[1]:
+        assert result.run.meta["packets"]["dropped"] == 0
+        assert result.run.meta["packets"]["captured"] > 0
+
+
+def test_a_trimmed_run_comes_to_the_same_verdict(ran, tmp_path):
+    chosen, results = ran
+    for number, result in enumerate(results):
+        trimmed = recording.trim(result.run, chosen, tmp_path / str(number))
+        assert gate.oracle.judge(chosen, trimmed).verdict == result.judgement.verdict
+
+
+def test_the_summary_tells_the_latest_of_each_scenario(ran):
+    chosen, results = ran
+    summary = json.loads((ROOT / "runs" / chosen.name / "summary.json").read_text())
+    assert summary["lab"] == chosen.name
+    for result in {result.name: result for result in results}.values():
+        entry = summary["scenarios"][result.name]
+        assert entry["verdict"] == result.judgement.verdict
+        assert entry["facts"] == result.judgement.facts
+        assert set(entry["versions"]) == set(chosen.versions)
+        assert {"kind", "expected", "reasons", "disturbed", "seconds"} <= set(entry)
+
+
+def test_the_report_is_one_page_that_needs_nothing_else(ran):
+    chosen, _ = ran
+    page = report.write(chosen, gate.read_summary(chosen)).read_text()
+    assert "<svg" in page
+    assert "<script" not in page
+    assert "src=" not in page.replace('xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    assert all(f"<code>{name}</code>" in page for name in chosen.story())
+
+
+def test_the_notebook_comes_to_the_same_conclusion_on_this_run(ran):
+    chosen, _ = ran
+    path = ROOT / "notebooks" / f"{chosen.name}.ipynb"
+    fresh = notebooks.executed(path, runs=ROOT / "runs")
+    assert notebooks.conclusion(fresh) == notebooks.conclusion(notebooks.nbformat.read(path, as_version=4))

@@ -1,0 +1,81 @@
+"""lab.toml: what is right is read, and each mistake is reported with file, key and reason."""
+
+import shutil
+
+import pytest
+
+from workbench import lab
+from workbench.lab import ROOT, LabError
+
+TOML = (ROOT / "labs" / "quiet_shutdown" / "lab.toml").read_text()
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Writes a lab.toml into a repository of its own, from which it is loaded."""
+    monkeypatch.setattr(lab, "ROOT", tmp_path)
+
+    def written(text: str) -> None:
+        folder = tmp_path / "labs" / "quiet_shutdown"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lab.toml").write_text(text)
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("case = 1", "case = 0", "case: Input should be greater than 0"),
+        ("case = 1", "kase = 1", "case: Field required"),
+        ("max = 0.1", 'max = "low"', "max: Input should be a valid number"),
+        (
+            'expected = "red"\nstory = true',
+            'expected = "green"\nstory = true',
+            "scenarios.broken: a broken is expected red, not green",
+        ),
+        ("[scenarios.broken]", "[scenarios.whole]", "exactly one is of kind broken, and it is named broken"),
+        ('scenario = "broken"', 'scenario = "none"', "there is no scenario none"),
+        ("min = 1.0\n", "", "oracles.every_line_is_checked_and_up: needs min, max or both"),
+        ("min = 1.0\n", "min = 1.0\nmax = 0.5\n", "min 1.0 is above max 0.5"),
+        ('status = "reproduced"', 'status = "sort of"', "status: Input should be"),
+        ("case = 1", "case = ", "not valid TOML"),
+        ("case = 1", 'case = 1\nname = "other"', "name and folder come from the path"),
+    ],
+)
+def test_a_mistake_is_reported_with_file_key_and_reason(write, right, wrong, says):
+    assert right in TOML
+    write(TOML.replace(right, wrong, 1))
+    with pytest.raises(LabError) as error:
+        lab.load("quiet_shutdown")
+    message = str(error.value)
+    assert message.startswith("labs/quiet_shutdown/lab.toml: ")
+    assert says in message
+    assert "\n" not in message
+
+
+def test_what_is_right_is_read(write):
+    write(TOML)
+    assert lab.load("quiet_shutdown").scenarios["broken"].expected == "red"
+
+
+def test_an_unknown_lab_is_named_with_those_that_exist():
+    with pytest.raises(LabError, match=r"there is no lab 'quiet'; there is: .*quiet_shutdown"):
+        lab.load("quiet")
+
+
+def test_a_lab_without_lab_py_says_so(write, tmp_path):
+    write(TOML)
+    with pytest.raises(LabError, match=r"labs/quiet_shutdown/lab\.py: missing"):
+        lab.load("quiet_shutdown").module()
+    shutil.copy(ROOT / "labs" / "quiet_shutdown" / "lab.py", tmp_path / "labs" / "quiet_shutdown")
+    assert callable(lab.load("quiet_shutdown").module().drive)
+
+
+def test_scenarios_are_selected_by_story_all_and_name():
+    chosen = lab.load("quiet_shutdown")
+    assert lab.select(chosen, "story")[0] == "broken"
+    assert lab.select(chosen, "all") == list(chosen.scenarios)
+    assert lab.select(chosen, "httpchk") == ["httpchk"]
+    with pytest.raises(LabError, match="no scenario 'nothing'; it has: broken, "):
+        lab.select(chosen, "nothing")

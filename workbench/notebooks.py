@@ -1,0 +1,48 @@
+"""The walkthroughs: executed over the recorded runs, and committed with what they show."""
+
+import os
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from workbench.lab import ROOT
+
+#: Seconds that one cell may take.
+CELL_TIMEOUT = 120
+
+
+def paths() -> list[Path]:
+    """Every notebook of the repository."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def executed(path: Path, runs: Path | None = None) -> nbformat.NotebookNode:
+    """A notebook with fresh outputs, read from captures/ or from another folder of runs. A cell that fails raises
+    nbclient's CellExecutionError."""
+    notebook = nbformat.read(path, as_version=4)
+    environment = dict(os.environ) | ({"LAB_RUNS": str(runs)} if runs else {})
+    client = NotebookClient(notebook, timeout=CELL_TIMEOUT, resources={"metadata": {"path": str(ROOT)}}, record_timing=False)
+    client.execute(env=environment)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    return notebook
+
+
+def outputs(notebook: nbformat.NotebookNode) -> list[list]:
+    """What each code cell shows, without the pictures: those are drawn from the specifications that are kept."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    shown = [[output.get("data", {"text": output.get("text")}) for output in cell.outputs] for cell in cells]
+    return [[{kind: value for kind, value in data.items() if kind != "image/png"} for data in cell] for cell in shown]
+
+
+def conclusion(notebook: nbformat.NotebookNode) -> list[list]:
+    """What the cell tagged `conclusion` shows."""
+    tagged = [cell for cell in notebook.cells if "conclusion" in cell.metadata.get("tags", [])]
+    return outputs(nbformat.v4.new_notebook(cells=tagged))
+
+
+def publish() -> None:
+    """Writes every notebook's outputs anew from captures/."""
+    for path in paths():
+        nbformat.write(executed(path), path)
