@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 from workbench.lab import ROOT
 
@@ -22,7 +23,14 @@ def executed(path: Path, runs: Path | None = None) -> nbformat.NotebookNode:
     nbclient's CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     environment = dict(os.environ) | ({"LAB_RUNS": str(runs)} if runs else {})
-    client = NotebookClient(notebook, timeout=CELL_TIMEOUT, resources={"metadata": {"path": str(ROOT)}}, record_timing=False)
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        resources={"metadata": {"path": str(ROOT)}},
+        record_timing=False,
+        # Sockets in a folder of its own: no port, and no other user listens.
+        config=Config({"KernelManager": {"transport": "ipc"}}),
+    )
     client.execute(env=environment)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

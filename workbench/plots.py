@@ -12,6 +12,8 @@ _HANDSHAKE = alt.Scale(domain=["full", "resumed", "unfinished"], range=[BROKEN, 
 _HANDSHAKE_SHAPE = alt.Scale(domain=["full", "resumed", "unfinished"], range=["cross", "circle", "triangle-up"])
 _VERDICT = alt.Scale(domain=["red", "green", "failed", "undecided"], range=[BROKEN, FIXED, "#5b4a72", NEUTRAL])
 WIDTH = 620
+#: Room at the left for a browser whose letters are wider than those that were measured.
+_PADDING = {"left": 40, "top": 5, "right": 5, "bottom": 5}
 
 
 def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
@@ -24,7 +26,7 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
         )
     data = pd.concat(parts, ignore_index=True)
     return (
-        alt.Chart(data, title=title, width=WIDTH, height=44 * len(tables))
+        alt.Chart(data, title=title, width=WIDTH, height=44 * len(tables), padding=_PADDING)
         .mark_point(filled=True, size=55, opacity=0.8)
         .encode(
             x=alt.X("second:Q", title="seconds since the first connection"),
@@ -37,13 +39,12 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
 
 def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChart:
     """One bar a scenario (columns `scenario`, `verdict` and the named value), with its number."""
-    base = alt.Chart(data, title=title, width=WIDTH, height=alt.Step(24)).encode(
-        x=alt.X(f"{value}:Q", title=unit), y=alt.Y("scenario:N", title=None, sort=list(data["scenario"]))
+    base = alt.Chart(data, width=WIDTH, height=alt.Step(24)).encode(
+        x=alt.X(f"{value}:Q", title=unit, axis=alt.Axis(tickCount=6)), y=alt.Y("scenario:N", title=None, sort=list(data["scenario"]))
     )
-    colour = alt.Color("verdict:N", scale=_VERDICT, title="verdict")
-    return base.mark_bar(height=14).encode(color=colour) + base.mark_text(align="left", dx=4).encode(
-        text=alt.Text(f"{value}:Q", format=".3~g")
-    )
+    drawn = base.mark_bar(height=14).encode(color=alt.Color("verdict:N", scale=_VERDICT, title="verdict"))
+    number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=".3~g"))
+    return (drawn + number).properties(title=title, padding=_PADDING)
 
 
 def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Chart:
@@ -71,4 +72,4 @@ def shown(chart: alt.TopLevelMixin) -> dict:
     """A notebook's output: the specification where it can be drawn live, and a picture where no script runs."""
     spec = chart.to_dict()
     png = base64.b64encode(vl_convert.vegalite_to_png(spec, scale=1.5)).decode()
-    return {"application/vnd.vegalite.v6.json": spec, "image/png": png, "text/plain": f"plot: {spec.get('title', '')}"}
+    return {"application/vnd.vegalite.v6+json": spec, "image/png": png, "text/plain": f"plot: {spec.get('title', '')}"}

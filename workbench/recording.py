@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -57,11 +58,10 @@ class Run:
         path = self.folder / f"{service}.log"
         return path.read_text() if path.is_file() else ""
 
-    def cpu_seconds(self, service: str) -> float:
-        """CPU seconds that a service used between the first and the last sample of the recording."""
+    def cpu_cores(self, service: str) -> float:
+        """CPU that a service used while the wire was recorded, in cores on average."""
         window = self.window()
-        used = window.loc[window["source"] == f"usage.{service}", "cpu_seconds"]
-        return float(used.iloc[-1] - used.iloc[0])
+        return _rate(window[window["source"] == f"usage.{service}"], "cpu_seconds")
 
 
 class Recorder:
@@ -77,7 +77,7 @@ class Recorder:
 
     def note(self, source: str, **values: float | int | str | None) -> None:
         """Adds one sample to the metrics, with the time it was taken."""
-        line = json.dumps({"time": time.time(), "source": source, **values})
+        line = json.dumps({"time": time.time()} | {"source": source} | values)
         with self._lock:
             self._metrics.write(line + "\n")
 
@@ -93,9 +93,9 @@ class Recorder:
         try:
             yield
         finally:
-            self.window = (began, time.time())
             stopped.set()
             sampler.join()
+            self.window = (began, time.time())
             self._stack.stop("capture")
         self._stack.copy_out("capture", "/capture/wire.pcap", self._folder / "raw.pcap")
         self.packets = _tcpdump_counts(self._stack.logs("capture"))
@@ -109,16 +109,19 @@ class Recorder:
 
     def _sample(self, stopped: threading.Event) -> None:
         services = [*self._stack.services(), "capture"]
-        while True:
-            # The first and the last sample of each source span the window.
-            self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
-            for service in services:
-                with contextlib.suppress(StackError):
-                    cpu, memory = self._stack.usage(service)
-                    self.note(f"usage.{service}", cpu_seconds=cpu, memory_bytes=memory)
-            if stopped.is_set():
-                return
-            stopped.wait(2)
+        with ThreadPoolExecutor(len(services)) as pool:
+            while True:
+                # The first and the last sample of each source span the window.
+                last = stopped.is_set()
+                self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
+                list(pool.map(self._sample_service, services))
+                if last:
+                    return
+                stopped.wait(2)
+
+    def _sample_service(self, service: str) -> None:
+        with contextlib.suppress(StackError):
+            self.note(f"usage.{service}", **self._stack.usage(service))
 
     def close(self) -> None:
         self._metrics.close()
@@ -159,7 +162,7 @@ def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> R
     meta["seconds"] = round(time.monotonic() - began, 1)
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
     if meta["window"] is not None:
-        meta["cpu_of_others"] = round(float(_cpu_of_others(Run(folder))), 2)
+        meta["cpu_of_others"] = round(_cpu_of_others(Run(folder)), 2)
     meta["disturbed"] = meta.get("cpu_of_others", 0) > DISTURBED_ABOVE
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
     return Run(folder)
@@ -280,11 +283,15 @@ def _cpu_of_others(run: Run) -> float:
     """Cores used meanwhile by anything but the stack and the workbench (the engine's own work counts as others)."""
     window = run.window()
     host = window[window["source"] == "host"]
-    spent = host[["busy_seconds", "own_seconds"]].iloc[-1] - host[["busy_seconds", "own_seconds"]].iloc[0]
-    sources = [source for source in window["source"].unique() if source.startswith("usage.")]
-    stack_seconds = sum(run.cpu_seconds(source.removeprefix("usage.")) for source in sources)
-    seconds = host["time"].iloc[-1] - host["time"].iloc[0]
-    return max(0.0, (spent["busy_seconds"] - spent["own_seconds"] - stack_seconds) / seconds)
+    services = [source.removeprefix("usage.") for source in window["source"].unique() if source.startswith("usage.")]
+    ours = _rate(host, "own_seconds") + sum(run.cpu_cores(service) for service in services)
+    return max(0.0, _rate(host, "busy_seconds") - ours)
+
+
+def _rate(rows: pd.DataFrame, counter: str) -> float:
+    """What a counter gained per second between the first and the last of the rows."""
+    first, last = rows.iloc[0], rows.iloc[-1]
+    return float((last[counter] - first[counter]) / (last["time"] - first["time"]))
 
 
 def _tcpdump_counts(log: str) -> dict[str, int]:

@@ -57,7 +57,7 @@ def _pictures(lab: Lab, scenarios: dict) -> list[str]:
         values = [(name, entry["verdict"], entry["facts"].get(column.fact)) for name, entry in scenarios.items()]
         data = pd.DataFrame([row for row in values if row[2] is not None], columns=["scenario", "verdict", "value"])
         if len(data):
-            drawn.append(plots.svg(plots.bars(data, "value", column.title, column.title.capitalize())))
+            drawn.append(plots.svg(plots.bars(data, "value", column.title, column.title[0].upper() + column.title[1:])))
     return drawn
 
 

@@ -1,6 +1,7 @@
 """A lab's stack: compose up, exec, usage, and down, always."""
 
 import contextlib
+import datetime
 import json
 import os
 import signal
@@ -115,13 +116,18 @@ class Stack:
             raise StackError(f"{service}: no such service is up")
         return self._containers[service]
 
-    def usage(self, service: str) -> tuple[float, int]:
-        """CPU seconds used so far and bytes of memory in use, from the engine's stats API."""
+    def usage(self, service: str) -> dict[str, float]:
+        """CPU seconds used so far and bytes of memory in use, from the engine's stats API, and when it read them (which
+        may take it a second)."""
         stats = self._get(f"/containers/{self.container(service)}/stats", stream="false", **{"one-shot": "true"})
         memory = stats["memory_stats"]
         cache = memory.get("stats", {})
         reclaimable = cache.get("total_inactive_file", cache.get("inactive_file", 0))
-        return stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9, memory.get("usage", 0) - reclaimable
+        return {
+            "time": datetime.datetime.fromisoformat(stats["read"]).timestamp(),
+            "cpu_seconds": stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
+            "memory_bytes": memory.get("usage", 0) - reclaimable,
+        }
 
     def engine(self) -> dict:
         """The engine's own description (`docker info`)."""
