@@ -76,7 +76,9 @@ make_ready() {
   [ -z "$base_jobs" ] || wait "$base_jobs" || exit 1
 }
 
-client_lives() { ps -p "$1" -o comm= 2>/dev/null | grep -q docker; }
+client_lives() {
+  if [ -d /proc/self ]; then grep -q docker "/proc/$1/comm" 2>/dev/null; else ps -p "$1" -o comm= | grep -q docker; fi
+}
 
 wait_for_turn() {
   local said='' client

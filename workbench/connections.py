@@ -1,5 +1,6 @@
 """From packets to connections: what TLS and TCP did on each, one row per TCP connection."""
 
+import functools
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
@@ -116,7 +117,15 @@ def table(capture: Path | str) -> pd.DataFrame:
     (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`, `rst`, `alert`,
     `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
     """
-    return from_packets(packets.table(capture))
+    path = Path(capture)
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _decoded(path, changed).copy()
+
+
+@functools.lru_cache(maxsize=64)
+def _decoded(path: Path, _changed: int) -> pd.DataFrame:
+    """Captures are read more than once (to judge, to draw, to publish) and decoded once."""
+    return from_packets(packets.table(path))
 
 
 def from_packets(rows: pd.DataFrame) -> pd.DataFrame:

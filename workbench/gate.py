@@ -31,13 +31,14 @@ class Result:
         return self.judgement.verdict == self.scenario.expected
 
 
-def run_scenarios(lab: Lab, names: list[str]) -> list[Result]:
-    """Runs the named scenarios, and writes runs/<lab>/summary.json after each. Raises StackError where an image does
-    not build; a stack that does not start is a result with the verdict failed."""
+def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = None) -> list[Result]:
+    """Runs the named scenarios, and writes runs/<lab>/summary.json after each. `settings` are compose variables to
+    start from; what a drive changes in them, the scenarios after it keep. Raises StackError where an image does not
+    build; a stack that does not start is a result with the verdict failed."""
+    settings = {} if settings is None else settings
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")
     build(lab, names)
-    settings: dict[str, str] = {}
     results = []
     for number, name in enumerate(names, start=1):
         console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
@@ -59,7 +60,7 @@ def run_scenarios(lab: Lab, names: list[str]) -> list[Result]:
 def build(lab: Lab, names: list[str]) -> None:
     """Builds the images of the named scenarios, where anything has changed. Raises StackError."""
     with console.step(f"{lab.name}: building what has changed"):
-        for name in names:
+        for name in dict.fromkeys(names):
             stack.Stack(lab, name, {}, _folder(lab, ".build") / "compose.env").build()
 
 

@@ -20,12 +20,10 @@ def record(chosen: Lab, names: list[str]) -> list[gate.Result]:
     """Re-records captures/<lab>/<scenario>/. Story scenarios are run ROUNDS times: run.json keeps the facts of every
     undisturbed round, and the quietest is kept. What is not as declared, or was disturbed, leaves captures/ as it was."""
     results = []
-    rounds: dict[str, list[gate.Result]] = {name: [] for name in names}
-    for number in range(ROUNDS):
-        wanted = [name for name in names if number == 0 or chosen.scenarios[name].story]
-        for result in gate.run_scenarios(chosen, wanted):
-            rounds[result.name].append(result)
-    for name, made in rounds.items():
+    settings: dict[str, str] = {}
+    for name in names:
+        rounds = ROUNDS if chosen.scenarios[name].story else 1
+        made = gate.run_scenarios(chosen, [name] * rounds, settings)
         results += made
         quiet = [result for result in made if not result.run.meta["disturbed"]]
         if not all(result.as_expected for result in made):

@@ -44,11 +44,12 @@ def tshark_command(capture: Path | str) -> list[str]:
     """The command that `table` runs.
 
     TLS is looked for on every port (heuristics before port numbers); application data is not put together, because a
-    response without an end would swallow the alert behind it; packets quoted inside ICMP errors are left out.
+    response without an end would swallow the alert behind it, nor is the HTTP in it read, because one that breaks off
+    would swallow the alert in its packet; packets quoted inside ICMP errors are left out.
     """
     command = ["tshark", "-n", "-r", str(capture), "-Y", "tcp && !icmp && !icmpv6"]
     command += ["-o", "tcp.try_heuristic_first:TRUE", "-o", "tls.desegment_ssl_application_data:FALSE"]
-    command += ["-o", "tcp.reassemble_out_of_order:TRUE"]
+    command += ["-o", "tcp.reassemble_out_of_order:TRUE", "--disable-protocol", "http", "--disable-protocol", "http2"]
     command += ["-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=,"]
     for field in FIELDS.values():
         command += ["-e", field]
@@ -117,14 +118,17 @@ def _typed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns=["src6", "dst6"]).astype(_NUMBERS)
 
 
-@functools.cache
 def names(field: str) -> dict[int, str]:
-    """What tshark calls the values of a field, e.g. `tls.handshake.ciphersuite` (IANA's names)."""
+    """What tshark calls the values of a TLS field, e.g. `tls.handshake.ciphersuite` (IANA's names)."""
+    return _names_by_field()[field]
+
+
+@functools.cache
+def _names_by_field() -> dict[str, dict[int, str]]:
     listing = subprocess.run(["tshark", "-G", "values"], capture_output=True, text=True, check=True).stdout
-    found = {}
+    found: dict[str, dict[int, str]] = {}
     for line in listing.splitlines():
-        kind, _, rest = line.partition("\t")
-        if kind == "V" and rest.startswith(field + "\t"):
-            _, value, name = rest.split("\t", 2)
-            found[int(value, 0)] = name
+        if line.startswith("V\ttls."):
+            _, field, value, name = line.split("\t", 3)
+            found.setdefault(field, {})[int(value, 0)] = name
     return found

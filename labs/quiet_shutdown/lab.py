@@ -26,7 +26,7 @@ def drive(stack, recorder):
         reconnect(stack, recorder)
         deadline = time.monotonic() + WAIT * console.PATIENCE
         while time.monotonic() < deadline:
-            time.sleep(2)
+            time.sleep(1)
             if sample(stack, recorder) - began >= ROUNDS * lines:
                 break
     recorder.note("log", invalidated=stack.logs("specimen").count("Invalidated session"))
