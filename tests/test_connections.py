@@ -785,10 +785,9 @@ def test_handshakes_finish_with_their_last_flight(mixture: Mixture, capture: Pat
     table = connections.table(traffic.write(capture, sent))
     assert [None if pd.isna(handshake) else handshake for handshake in table["handshake"]] == expected
     assert table["version"].notna().tolist() == versions
-    assert set(expected) == {None, "unfinished", "full", "resumed"}
 
 
-# tshark's look for TLS wants the head of a record in the first segment: 5 bytes.
+# At 5 bytes the first segment holds the head of a record; with fewer tshark may not see that it is TLS.
 @given(size=st.integers(5, 1500), with_keys=st.booleans())
 @few
 def test_segments_of_any_size(mixture: Mixture, size: int, with_keys: bool) -> None:
@@ -867,17 +866,12 @@ def check_refused(path: Path) -> None:
     assert len(message.splitlines()) == 1
 
 
-def zipped(content: bytes, path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("wire.pcap", content)
-
-
 NO_CAPTURES = {
     "empty": b"",
     "text": b"2026-01-01 00:00:00 connection refused\n" * 10,
     "secrets": b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n",
     # tshark opens pictures and programs too, as files of one packet.
-    "png": b"\x89PNG\r\n\x1a\n" + bytes.fromhex("0000000d49484452000000010000000108020000009077 53de".replace(" ", "")),
+    "png": b"\x89PNG\r\n\x1a\n" + bytes.fromhex("0000000d4948445200000001000000010802000000907753de"),
     "elf": b"\x7fELF\x02\x01\x01" + bytes(57),
     "header-of-pcap": struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1),
     "header-of-pcapng": struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28),
@@ -891,8 +885,9 @@ def test_no_capture(tmp_path: Path, name: str) -> None:
     check_refused(path)
 
 
-def test_no_file_of_its_own(mixture: Mixture, tmp_path: Path) -> None:
-    zipped(mixture.capture.read_bytes(), tmp_path / "wire.zip")
+def test_zip_folder_and_nothing(mixture: Mixture, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "wire.zip", "w") as archive:
+        archive.write(mixture.capture)
     for path in (tmp_path / "wire.zip", tmp_path / "nothing", tmp_path):
         check_refused(path)
 
@@ -900,7 +895,7 @@ def test_no_file_of_its_own(mixture: Mixture, tmp_path: Path) -> None:
 DATAGRAM = traffic.ip_frame("10.0.0.1", "10.0.0.2", UDP, struct.pack(">HHHH", 5353, 53, 12, 0) + b"text")
 DATAGRAM6 = traffic.ip_frame("::1", "::1", UDP, struct.pack(">HHHH", 5353, 53, 12, 0) + b"text")
 WHO_HAS = traffic.ethernet(ARP, struct.pack(">HHBBH", 1, 0x0800, 6, 4, 1) + bytes(20))
-NEIGHBOUR = traffic.ethernet(LLDP, bytes.fromhex("020704000000000001040705000000000206020078 0000".replace(" ", "")))
+NEIGHBOUR = traffic.ethernet(LLDP, bytes.fromhex("0207040000000000010407050000000002060200780000"))
 
 
 @pytest.mark.parametrize(

@@ -56,21 +56,8 @@ def recording(capture: Path, *ports: int, interface: str = "lo") -> Iterator[Non
     """Records these TCP ports of loopback, until each connection that the block made has ended on the wire."""
     wanted = " or ".join([f"udp dst port {MARKER_PORT}", *(f"tcp port {port}" for port in ports)])
     # Immediate mode keeps one slot of the buffer for each packet, as long as the longest: by default there are eight.
-    command = [
-        "tcpdump",
-        "-i",
-        interface,
-        "-n",
-        "-U",
-        "--immediate-mode",
-        "-s",
-        65535,
-        "-B",
-        32768,
-        "-w",
-        capture,
-        wanted,
-    ]
+    slots = ("--immediate-mode", "-s", 65535, "-B", 32768)
+    command = ["tcpdump", "-i", interface, "-n", "-U", *slots, "-w", capture, wanted]
     with subprocess.Popen(_words(command), stderr=subprocess.PIPE, text=True) as tcpdump:
         try:
             said = [""]
