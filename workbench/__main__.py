@@ -97,9 +97,8 @@ def main() -> None:
     except (lab.LabError, StackError, CaptureError, FileNotFoundError) as error:
         console.err.print(f"error: {error}", style="red", markup=False)
         sys.exit(2)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
+        # typer turns an interruption inside a command into its own Abort.
         console.err.print("interrupted: the stack is down, nothing is left running", style="yellow")
         sys.exit(130)
     except Exception as error:
