@@ -85,20 +85,24 @@ def check() -> None:
         console.out.print(f"labs/{each.name}/lab.toml: {len(each.scenarios)} scenarios, {len(each.claims)} claims")
 
 
+class Interrupted(BaseException):
+    """SIGINT or SIGTERM. Not a KeyboardInterrupt, which typer would turn into a silent end."""
+
+
 def _interrupt(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    raise Interrupted(signal.Signals(number).name)
 
 
 def main() -> None:
     """Runs a command; what the user can mend is said in one line, with exit code 2."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app(standalone_mode=False)
     except (lab.LabError, StackError, CaptureError, FileNotFoundError) as error:
         console.err.print(f"error: {error}", style="red", markup=False)
         sys.exit(2)
-    except (typer.Abort, KeyboardInterrupt):
-        # typer turns an interruption inside a command into its own Abort.
+    except Interrupted:
         console.err.print("interrupted: the stack is down, nothing is left running", style="yellow")
         sys.exit(130)
     except Exception as error:
