@@ -22,17 +22,20 @@ def _labs(name: str) -> list[lab.Lab]:
     return [lab.load(each) for each in (lab.names() if name == "all" else [name])]
 
 
+def _chosen(name: str, scenario: str) -> list[tuple[lab.Lab, list[str]]]:
+    """Each lab with its scenarios: a wrong name is reported before anything runs."""
+    return [(each, lab.select(each, scenario)) for each in _labs(name)]
+
+
 @app.command()
 def run(name: Name = "quiet_shutdown", scenario: ScenarioName = "story") -> None:
     """Tells a lab's story on real parts, judges each scenario on the wire, and writes the report."""
-    chosen = _labs(name)
-    wanted = {each.name: lab.select(each, scenario) for each in chosen}
     as_declared = True
-    for each in chosen:
-        results = gate.run_scenarios(each, wanted[each.name])
+    for each, wanted in _chosen(name, scenario):
+        results = gate.run_scenarios(each, wanted)
         as_declared &= all(result.as_expected for result in results)
         summary = gate.read_summary(each)
-        console.out.print(report.table(each, summary, wanted[each.name]))
+        console.out.print(report.table(each, summary, wanted))
         console.out.print(f"report: {report.write(each, summary).relative_to(lab.ROOT)}")
     if not as_declared:
         raise SystemExit(1)
@@ -41,11 +44,9 @@ def run(name: Name = "quiet_shutdown", scenario: ScenarioName = "story") -> None
 @app.command()
 def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None:
     """Re-records captures/<lab>/<scenario>/, and publishes what they say."""
-    chosen = _labs(name)
-    wanted = {each.name: lab.select(each, scenario) for each in chosen}
     as_declared = True
-    for each in chosen:
-        as_declared &= all(result.as_expected for result in ledger.record(each, wanted[each.name]))
+    for each, wanted in _chosen(name, scenario):
+        as_declared &= all(result.as_expected for result in ledger.record(each, wanted))
     publish()
     if not as_declared:
         raise SystemExit(1)
