@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from workbench import console, stack
-from workbench.lab import ROOT, Lab
+from workbench.lab import ROOT, Lab, Version
 from workbench.stack import Stack, StackError
 
 CAPTURE, METRICS, META = "wire.pcapng", "metrics.jsonl", "run.json"
@@ -108,7 +108,7 @@ class Recorder:
             time.sleep(0.1)
 
     def _sample(self, stopped: threading.Event) -> None:
-        services = [*self._stack.services(), "capture"]
+        services = [*self._stack.services, "capture"]
         with ThreadPoolExecutor(len(services)) as pool:
             while True:
                 # The first and the last sample of each source span the window.
@@ -148,7 +148,7 @@ def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> R
                 with console.step("driving and recording"):
                     lab.module().drive(running, recorder)
                 meta["versions"] = _versions(lab, running)
-                meta["bases"] = {service: running.image_source(service) for service in running.services()}
+                meta["bases"] = {service: running.image_source(service) for service in running.services}
             finally:
                 recorder.close()
                 _collect(lab, running, folder)
@@ -208,7 +208,7 @@ def available(lab: Lab) -> dict[str, Run]:
 
 def _collect(lab: Lab, running: Stack, folder: Path) -> None:
     """Logs of every service, and the TLS secrets where a part writes them. What has died gives what it has."""
-    for service in running.services():
+    for service in running.services:
         with contextlib.suppress(StackError):
             (folder / f"{service}.log").write_text(running.logs(service))
     if lab.recording.secrets:
@@ -242,8 +242,11 @@ def _tool(*command: object) -> str:
 
 
 def _versions(lab: Lab, running: Stack) -> dict[str, str]:
-    asked = {name: running.exec(version.service, version.command) for name, version in lab.versions.items()}
-    return {name: answer.strip().splitlines()[0] for name, answer in asked.items()}
+    def ask(version: Version) -> str:
+        return running.exec(version.service, version.command).strip().splitlines()[0]
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(lab.versions, pool.map(ask, lab.versions.values()), strict=True))
 
 
 def _host(running: Stack) -> dict:

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import functools
 import json
 import os
 import signal
@@ -50,6 +51,7 @@ class Stack:
         self._env_file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return self._docker.compose
 
+    @functools.cached_property
     def services(self) -> list[str]:
         """Every service of the stack but the sidecars of the workbench."""
         return sorted(set(self._compose().config(return_json=True)["services"]) - {"capture"})
@@ -70,7 +72,7 @@ class Stack:
         Settings are compose variables to change first. Raises StackError.
         """
         self.settings.update(settings)
-        chosen = list(services) or self.services()
+        chosen = list(services) or self.services
         try:
             self._compose().up(
                 chosen,
@@ -154,7 +156,7 @@ class Stack:
         """A failing service's own last words, where compose only says that it is unhealthy or has ended."""
         with contextlib.suppress(StackError, DockerException):
             self._containers.clear()
-            for service in self.services():
+            for service in self.services:
                 if service not in self._containers and self._containers:
                     continue
                 state = self._get(f"/containers/{self.container(service)}/json")["State"]

