@@ -11,12 +11,9 @@ registry=${BASE_REGISTRY:-docker.io/library}
 extra_cas=${EXTRA_CAS:-/usr/local/share/ca-certificates}
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-say() { printf '[base] %s\n' "$*" >&2; }
-die() { printf '[base] error: %s\n' "$*" >&2; exit 1; }
-
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
+part=base
+# shellcheck source=compose/say.sh
+. "$(dirname "$0")/say.sh"
 
 # Leaves the untouched suite as $2, and prints where it came from.
 pull_suite() {
@@ -26,9 +23,19 @@ pull_suite() {
   docker image inspect --format '{{index .RepoDigests 0}}' "$image"
 }
 
+install_mmdebstrap() {
+  command -v mmdebstrap >/dev/null 2>&1 && return
+  local mend="install mmdebstrap, or name a registry that answers in BASE_REGISTRY"
+  command -v apt-get >/dev/null 2>&1 || die "mmdebstrap is not here to make the bases: $mend"
+  require_root "installing mmdebstrap"
+  say "installing mmdebstrap"
+  { apt_install mmdebstrap || { as_root apt-get update -q && apt_install mmdebstrap; }; } >/dev/null 2>&1 \
+    || die "apt-get could not install mmdebstrap: $mend"
+}
+
+apt_install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"; }
+
 bootstrap_suite() {
-  command -v mmdebstrap >/dev/null 2>&1 \
-    || die "no registry answers for $registry/debian:$1-slim, and mmdebstrap is not here to make it: install mmdebstrap, or set BASE_REGISTRY"
   local log options='--variant=minbase --include=ca-certificates'
   log=$(mktemp)
   # A user without root bootstraps in a user namespace; mmdebstrap chooses by itself.
@@ -37,7 +44,7 @@ bootstrap_suite() {
       --dpkgopt='path-exclude=/usr/share/man/*' "$1" - "$mirror" 2>"$log" \
       | docker import --change 'CMD ["bash"]' - "$2" >/dev/null; then
     tail -n 5 "$log" >&2
-    die "mmdebstrap could not make $1 from $mirror; the whole log is $log"
+    die "mmdebstrap could not make $1 from $mirror; the whole log is $log (a suite that has left the mirror: DEBIAN_MIRROR=http://archive.debian.org/debian, or name another image in BASE_$(echo "$1" | tr '[:lower:]' '[:upper:]'))"
   fi
   rm -f "$log"
   printf 'mmdebstrap:%s %s %s\n' "$1" "$mirror" "$(date -u +%Y-%m-%d)"
@@ -45,8 +52,9 @@ bootstrap_suite() {
 
 # Docker's build context is a folder: one with the CAs and three lines of Dockerfile.
 finish() {
-  local context
+  local context log
   context=$(mktemp -d)
+  log=$(mktemp)
   mkdir "$context/ca"
   find "$extra_cas" -maxdepth 2 -name '*.crt' -exec cp -L {} "$context/ca/" \; 2>/dev/null || :
   {
@@ -62,36 +70,37 @@ finish() {
       echo 'ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt'
     fi
   } >"$context/Dockerfile"
-  docker build --quiet --build-arg "RAW=$2" --label "incident-labs.source=$3" --label incident-labs=base \
-    --tag "incident-labs/base:$1" "$context" >/dev/null
-  rm -rf "$context"
-}
-
-make_base() {
-  local suite=$1 raw=incident-labs/raw:$1 source
-  docker image inspect "incident-labs/base:$suite" >/dev/null 2>&1 && return
-  if source=$(pull_suite "$suite" "$raw"); then
-    say "$suite: pulled $source"
-  else
-    say "$suite: no registry answers at $registry; making the base from Debian's packages (half a minute)"
-    source=$(bootstrap_suite "$suite" "$raw")
+  if ! docker build --build-arg "RAW=$2" --label "incident-labs.source=$3" --label incident-labs=base \
+      --tag "incident-labs/base:$1" "$context" >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    die "incident-labs/base:$1 does not build; the whole log is $log"
   fi
-  finish "$suite" "$raw" "$source"
+  rm -rf "$context" "$log"
 }
 
+missing=''
 [ $# -gt 0 ] || die "which Debian suites? usage: bases.sh SUITE..."
 for suite in "$@"; do
-  if ! docker image inspect "incident-labs/base:$suite" >/dev/null 2>&1 && ! command -v mmdebstrap >/dev/null 2>&1 \
-      && command -v apt-get >/dev/null 2>&1 && ! docker pull --quiet "$registry/debian:$suite-slim" >/dev/null 2>&1; then
-    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1 || break
-    say "installing mmdebstrap, because no registry answers"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends mmdebstrap >/dev/null 2>&1 \
-      || { as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends mmdebstrap; } >/dev/null 2>&1
+  docker image inspect "incident-labs/base:$suite" >/dev/null 2>&1 || missing="$missing $suite"
+done
+[ -n "$missing" ] || exit 0
+
+made=''
+for suite in $missing; do
+  if source=$(pull_suite "$suite" "incident-labs/raw:$suite"); then
+    say "$suite: pulled $source"
+    finish "$suite" "incident-labs/raw:$suite" "$source"
+  else
+    made="$made $suite"
   fi
 done
+[ -n "$made" ] || exit 0
+
+say "$registry gives no debian image for$made: making what is missing from Debian's packages (half a minute)"
+install_mmdebstrap
 pids=''
-for suite in "$@"; do
-  make_base "$suite" &
+for suite in $made; do
+  { source=$(bootstrap_suite "$suite" "incident-labs/raw:$suite") && finish "$suite" "incident-labs/raw:$suite" "$source"; } &
   pids="$pids $!"
 done
 for pid in $pids; do wait "$pid"; done

@@ -2,7 +2,9 @@
 # Removes what this project made, by its own labels and names, and nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-say() { printf '[clean] %s\n' "$*" >&2; }
+part=clean
+# shellcheck source=compose/say.sh
+. compose/say.sh
 
 if docker version >/dev/null 2>&1; then
   remove() { # what, then ids on stdin

@@ -3,17 +3,10 @@
 # Says what it does on stderr; does nothing where an engine already answers.
 set -euo pipefail
 
-say() { printf '[engine] %s\n' "$*" >&2; }
-die() { printf '[engine] error: %s\n' "$*" >&2; exit 1; }
+part=engine
+# shellcheck source=compose/say.sh
+. "$(dirname "$0")/say.sh"
 answers() { docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
-
-as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
-}
-
-require_root() {
-  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1 || die "$1 needs root or sudo; ask an administrator, then run this again"
-}
 
 install_engine() {
   command -v apt-get >/dev/null 2>&1 \

@@ -11,8 +11,9 @@ cd "$(dirname "$0")/.."
 root=$(pwd -P)
 turn=incident-labs-measuring
 
-say() { printf '[workbench] %s\n' "$*" >&2; }
-die() { printf '[workbench] error: %s\n' "$*" >&2; exit 2; }
+part=workbench
+# shellcheck source=compose/say.sh
+. compose/say.sh
 
 measured='' lab='' scenario='' base_jobs=''
 while [ $# -gt 0 ]; do
@@ -24,7 +25,7 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || die "what is to be run? see make help"
 
-# The Debian suites that a lab's compose files name as BASE_<SUITE>.
+# The Debian suites that a lab's compose files name as BASE_<SUITE>, but those for which the caller names an image.
 suites() {
   local folders="labs/$lab" files
   [ "$lab" != all ] || folders=$(ls -d labs/*/)
@@ -37,7 +38,9 @@ suites() {
     esac
     # shellcheck disable=SC2086
     grep -ohE 'BASE_[A-Z]+' $files 2>/dev/null || :
-  done | sort -u | sed 's/BASE_//' | tr '[:upper:]' '[:lower:]'
+  done | sort -u | while read -r name; do
+    [ -n "${!name:-}" ] || echo "${name#BASE_}" | tr '[:upper:]' '[:lower:]'
+  done
 }
 
 hash_of() { cat "$@" | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-12; }
