@@ -24,6 +24,26 @@ def test_facts_prints_one_object_and_nothing_else():
 
 
 @pytest.mark.parametrize(
+    ("options", "says"),
+    [(["-s", "96"], "packets were recorded in part"), ([], None)],
+)
+def test_facts_says_what_was_recorded_in_part(tmp_path, options, says):
+    subprocess.run(["editcap", *options, CAPTURE, tmp_path / "cut.pcapng"], check=True)
+    done = lab("facts", "cut", stdin=(tmp_path / "cut.pcapng").read_bytes())
+    assert json.loads(done.stdout)["tls_connections"] > 0
+    assert (says or "") in done.stderr.decode()
+    assert done.stderr.count(b"\n") == (1 if says else 0)
+
+
+def test_facts_says_where_packets_are_missing(tmp_path):
+    hellos = ["tshark", "-n", "-r", CAPTURE, "-Y", "tls.handshake.type == 2", "-T", "fields", "-e", "frame.number"]
+    frame = subprocess.run(hellos, capture_output=True, text=True, check=True).stdout.split()[0]
+    subprocess.run(["editcap", CAPTURE, tmp_path / "lost.pcapng", frame], check=True)
+    done = lab("facts", "lost", stdin=(tmp_path / "lost.pcapng").read_bytes())
+    assert done.stderr.decode().startswith("note: lost: packets are missing from 1 connections")
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"not a capture\n" * 50, b"\x89PNG\r\n\x1a\n" + bytes(200), Path("/bin/true").read_bytes()]
 )
 def test_facts_of_what_is_no_capture(content):

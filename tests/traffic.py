@@ -27,6 +27,13 @@ LINK_HEADERS = {ETHERNET: (14, 12), COOKED: (20, 0)}
 MARKER_PORT = 9
 PATIENCE = 20
 
+#: Ports that tshark gives to other protocols than TLS, and two that it gives to none.
+MSSQL, MQTT, MYSQL, RDP, XMPP, POSTGRES, AMQP, VNC = 1433, 1883, 3306, 3389, 5222, 5432, 5672, 5900
+REDIS, HTTP, ODD, MEMCACHED, MONGO, HIGH = 6379, 8080, 9999, 11211, 27017, 61234
+
+#: The ends of packets written by hand.
+CLIENT, SERVER = ("10.0.0.1", 40000), ("10.0.0.2", ODD)
+
 
 def until(condition: Callable[[], object], what: str) -> None:
     """Waits until the condition holds."""
@@ -207,6 +214,10 @@ def end(
         ending(secure, stack.enter_context(accepted[0]))
 
 
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), PATIENCE)
+
+
 def say_close_notify(side: ssl.SSLSocket) -> None:
     """Sends close_notify, without waiting for that of the other side."""
     side.setblocking(False)
@@ -234,6 +245,10 @@ class Packet:
     payload: bytes = b""
     options: bytes = b""
     time: int = 0
+
+
+def syn(seq: int, port: int = 40000) -> Packet:
+    return Packet((CLIENT[0], port), SERVER, SYN, seq)
 
 
 def frames(capture: Path) -> list[tuple[int, int, bytes]]:
@@ -267,10 +282,10 @@ def read(capture: Path) -> list[Packet]:
     return found
 
 
-def connections(packets: Iterable[Packet]) -> list[list[Packet]]:
-    """The packets of each connection, in the order of their first packets."""
+def conversations(capture: Path) -> list[list[Packet]]:
+    """The packets of each connection of a pcap file, in the order of their first packets."""
     found: dict[frozenset[End], list[Packet]] = {}
-    for packet in packets:
+    for packet in read(capture):
         found.setdefault(frozenset((packet.source, packet.target)), []).append(packet)
     return list(found.values())
 
@@ -322,6 +337,15 @@ def record_types(packets: Iterable[Packet], source: End) -> list[int]:
 def moved(packets: Iterable[Packet], place: Callable[[End], End]) -> list[Packet]:
     """The same packets between other addresses and ports."""
     return [replace(packet, source=place(packet.source), target=place(packet.target)) for packet in packets]
+
+
+def place(port: int, client_port: int | None = None, server: int = MYSQL) -> Callable[[End], End]:
+    """Moves a server from port `server` to `port`, and its client to `client_port`."""
+
+    def at(end: End) -> End:
+        return (end[0], port if end[1] == server else client_port or end[1])
+
+    return at
 
 
 def split(packets: Iterable[Packet], size: int) -> list[Packet]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from workbench import connections, console, gate, lab, ledger, notebooks, report
+from workbench import connections, console, gate, lab, ledger, notebooks, packets, report
 from workbench.packets import CaptureError
 from workbench.stack import StackError
 
@@ -67,9 +67,12 @@ def facts(name: str) -> None:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         try:
-            print(json.dumps(connections.facts(connections.table(file.name)), indent=1))
+            rows = packets.table(file.name)
         except CaptureError as error:
             raise CaptureError(str(error).replace(file.name, name)) from None
+    for gap in packets.gaps(rows):
+        console.err.print(f"note: {name}: {gap}", markup=False)
+    print(json.dumps(connections.facts(connections.from_packets(rows)), indent=1))
 
 
 @app.command()

@@ -21,6 +21,10 @@ FIELDS = {
     "dport": "tcp.dstport",
     "flags": "tcp.flags",
     "bytes": "tcp.len",
+    "length": "frame.len",
+    "captured": "frame.cap_len",
+    "lost": "tcp.analysis.lost_segment",
+    "acked_unseen": "tcp.analysis.ack_lost_segment",
     "record_types": "tls.record.content_type",
     "record_lengths": "tls.record.length",
     "messages": "tls.handshake.type",
@@ -33,7 +37,7 @@ FIELDS = {
     "cipher": "tls.handshake.ciphersuite",
     "alert": "tls.alert_message.desc",
 }
-_NUMBERS = {"frame": "int64", "time": "float64", "stream": "int64", "bytes": "int64"}
+_NUMBERS = {"frame": "int64", "time": "float64", "stream": "int64", "bytes": "int64", "length": "int64", "captured": "int64"}
 
 
 class CaptureError(ValueError):
@@ -63,7 +67,8 @@ def pasteable(capture: Path | str) -> str:
 
 def table(capture: Path | str) -> pd.DataFrame:
     """One row per TCP packet, columns as in FIELDS: `time` in seconds since the epoch, `flags` as a number, `bytes` of
-    payload. TLS columns keep tshark's comma-separated lists, empty where a packet holds none.
+    payload, `length` and `captured` bytes of the frame, `lost` and `acked_unseen` not empty where packets before it are
+    missing. TLS columns keep tshark's comma-separated lists, empty where a packet holds none.
 
     A capture cut in mid-packet gives the packets that are whole. Raises CaptureError for what is no capture.
     """
@@ -95,6 +100,18 @@ def table(capture: Path | str) -> pd.DataFrame:
         on_bad_lines="skip",
     )
     return _typed(rows)
+
+
+def gaps(rows: pd.DataFrame) -> list[str]:
+    """What is missing from a capture, as sentences: what is not there cannot be counted."""
+    found = []
+    short = int((rows["captured"] < rows["length"]).sum())
+    if short:
+        found.append(f"{short} packets were recorded in part (a snapshot length): TLS records in them may go unseen")
+    lost = rows.loc[(rows["lost"] + rows["acked_unseen"]) != "", "stream"].nunique()
+    if lost:
+        found.append(f"packets are missing from {lost} connections: TLS records behind the gaps may go unseen")
+    return found
 
 
 def _require_network_packets(path: Path) -> None:

@@ -97,8 +97,12 @@ class Recorder:
             sampler.join()
             self.window = (began, time.time())
             self._stack.stop("capture")
-        self._stack.copy_out("capture", "/capture/wire.pcap", self._folder / "raw.pcap")
+        raw = self._folder / "raw.pcap"
+        self._stack.copy_out("capture", "/capture/wire.pcap", raw)
         self.packets = _tcpdump_counts(self._stack.logs("capture"))
+        kept = int(_tool("capinfos", "-M", "-c", "-T", "-r", raw).split()[-1])
+        if kept < self.packets["captured"]:
+            raise StackError(f"capture: it outgrew its file: {kept} of {self.packets['captured']} packets are left; record less")
 
     def _wait_until_writing(self) -> None:
         deadline = time.monotonic() + 15 * console.PATIENCE

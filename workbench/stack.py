@@ -86,7 +86,8 @@ class Stack:
             )
         except DockerException as error:
             raise StackError(self._why(error)) from None
-        self._containers.clear()
+        finally:
+            self._containers.clear()
 
     def exec(self, service: str, command: list[str], *, check: bool = True) -> str:
         """Runs a command inside a service and returns what it printed. Raises StackError where it fails."""
@@ -98,15 +99,20 @@ class Stack:
             raise StackError(f"{service}: {' '.join(command)[:60]} failed: {_last_line(error.stderr)}") from None
 
     def logs(self, service: str) -> str:
-        return self._docker.logs(self.container(service)) or ""
+        """All that a service has said. Raises StackError where it is gone."""
+        with _said_by(service):
+            return self._docker.logs(self.container(service)) or ""
 
     def copy_out(self, service: str, source: str, target: Path) -> None:
-        self._docker.copy((self.container(service), source), target)
+        """Copies a file out of a service, which may have ended. Raises StackError."""
+        with _said_by(service):
+            self._docker.copy((self.container(service), source), target)
 
     def stop(self, service: str) -> None:
-        """Ends a service with SIGINT, so that it can finish what it writes."""
-        self._docker.kill(self.container(service), signal="SIGINT")
-        self._docker.wait(self.container(service))
+        """Ends a service with SIGINT, so that it can finish what it writes. Raises StackError where it is gone."""
+        with _said_by(service):
+            self._docker.kill(self.container(service), signal="SIGINT")
+            self._docker.wait(self.container(service))
 
     def container(self, service: str) -> str:
         """The id of a service's container. Raises StackError where there is none."""
@@ -207,6 +213,14 @@ def _signals_held() -> Iterator[None]:
             signal.signal(number, handler)
         if pending:
             os.kill(os.getpid(), pending[-1])
+
+
+@contextlib.contextmanager
+def _said_by(service: str) -> Iterator[None]:
+    try:
+        yield
+    except DockerException as error:
+        raise StackError(f"{service}: {_last_line(error.stderr)}") from None
 
 
 def _last_line(text: str | None) -> str:
