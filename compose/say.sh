@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # What the scripts of this folder share: sourced, with `part` set to the name that they speak under.
 say() { printf '[%s] %s\n' "$part" "$*" >&2; }
 die() { printf '[%s] error: %s\n' "$part" "$*" >&2; exit 2; }
