@@ -2,20 +2,43 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 LAB ?= quiet_shutdown
-export CAPTURE
+# A case is named by its number or by its lab, whichever is given.
+WHICH = $(or $(CASE),$(LAB))
+export CAPTURE SEAT
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help run gate test quick facts record publish build doctor clean lock
+.PHONY: help up check hint solution reset down room run gate test quick facts record publish build doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
+up: ## Bring up a case to look at and to change, or apply what you changed: CASE=1, SEAT=name where several share a machine
+	@$(WORKBENCH) --for "$(WHICH)" story python -m workbench up "$(WHICH)" --seat "$(SEAT)"
+
+check: ## Measure your version of a case: is the incident gone? CASE=1 SEAT=
+	@$(WORKBENCH) --measured --for "$(WHICH)" story python -m workbench check "$(WHICH)" --seat "$(SEAT)"
+
+hint: ## The next hint: CASE=1 SEAT=
+	@$(WORKBENCH) python -m workbench hint "$(WHICH)" --seat "$(SEAT)"
+
+solution: ## Cause and cures, after a question: CASE=1
+	@$(WORKBENCH) python -m workbench solution "$(WHICH)" --seat "$(SEAT)"
+
+reset: ## Start a case again from a fresh copy: CASE=1 SEAT=
+	@$(WORKBENCH) --for "$(WHICH)" story python -m workbench reset "$(WHICH)" --seat "$(SEAT)"
+
+down: ## Take a case's stack down; what you changed stays: CASE=1 SEAT=
+	@$(WORKBENCH) python -m workbench down "$(WHICH)" --seat "$(SEAT)"
+
+room: ## Who is up, red, green, and who waits: SEATS=20 says how many are expected
+	@$(WORKBENCH) python -m workbench room $(if $(SEATS),--seats "$(SEATS)")
+
 run: SCENARIO ?= story
 run: ## Tell a lab's story on real parts: LAB=quiet_shutdown|all, SCENARIO=story|all|<name>
-	@$(WORKBENCH) --measured --for "$(LAB)" "$(SCENARIO)" python -m workbench run "$(LAB)" --scenario "$(SCENARIO)"
+	@$(WORKBENCH) --measured --for "$(WHICH)" "$(SCENARIO)" python -m workbench run "$(WHICH)" --scenario "$(SCENARIO)"
 
 gate: ## Run every scenario of a lab and hold each against what it is declared to be: LAB=
-	@$(WORKBENCH) --measured --for "$(LAB)" all python -m workbench run "$(LAB)" --scenario all
+	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench run "$(WHICH)" --scenario all
 
 quick: ## Lint, unit tests, compose and lab.toml checks, notebooks on the recorded runs (under two minutes)
 	@$(WORKBENCH) bash tests/quick.sh
@@ -28,13 +51,13 @@ facts: ## TLS and TCP facts of any capture as one JSON object: CAPTURE=file
 
 record: SCENARIO ?= all
 record: ## Re-record captures/<lab>/<scenario>/ and publish what they say: LAB=, SCENARIO=
-	@$(WORKBENCH) --measured --for "$(LAB)" "$(SCENARIO)" python -m workbench record "$(LAB)" --scenario "$(SCENARIO)"
+	@$(WORKBENCH) --measured --for "$(WHICH)" "$(SCENARIO)" python -m workbench record "$(WHICH)" --scenario "$(SCENARIO)"
 
 publish: ## Write the ledger, the README's figures and the notebooks' outputs anew from captures/
 	@$(WORKBENCH) python -m workbench publish
 
 build: ## Build every image of a lab, so that a room without internet can try every scenario: LAB=
-	@$(WORKBENCH) --for "$(LAB)" all python -m workbench build "$(LAB)"
+	@$(WORKBENCH) --for "$(WHICH)" all python -m workbench build "$(WHICH)"
 
 doctor: ## Check engine, compose, memory, disk, architecture, ports and permissions, and say how to mend each
 	@bash compose/doctor.sh

@@ -17,7 +17,7 @@ if docker version >/dev/null 2>&1; then
   docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop --time 60
   docker ps --all --quiet --filter label=incident-labs=box | remove "containers" docker rm --force --volumes
   docker network ls --filter label=com.docker.compose.project --format '{{.ID}} {{.Label "com.docker.compose.project"}}' \
-    | awk '$2 ~ /^case-[0-9]+(-run)?$/ {print $1}' | remove "networks" docker network rm
+    | awk '$2 ~ /^case-[0-9]+(-[a-z][a-z0-9]*)?(-run)?$/ {print $1}' | remove "networks" docker network rm
   # By name, and those that a later build took the name from by the label that they have from their base.
   docker image ls --format '{{.Repository}}:{{.Tag}}' | grep '^incident-labs/' | remove "images" docker image rm --force || :
   docker image ls --quiet --filter label=incident-labs | remove "older images" docker image rm --force || :

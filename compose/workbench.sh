@@ -15,11 +15,14 @@ part=workbench
 # shellcheck source=compose/say.sh
 . compose/say.sh
 
+# A case is named by its number or by its lab.
+lab_of() { grep -lE "^case = $1\$" labs/*/lab.toml 2>/dev/null | head -n 1 | cut -d/ -f2; }
+
 measured='' lab='' scenario='' base_jobs=''
 while [ $# -gt 0 ]; do
   case $1 in
     --measured) measured=yes; shift ;;
-    --for) lab=$2 scenario=$3; shift 3 ;;
+    --for) lab=$(lab_of "$2") lab=${lab:-$2} scenario=$3; shift 3 ;;
     *) break ;;
   esac
 done
@@ -79,18 +82,40 @@ make_ready() {
   [ -z "$base_jobs" ] || wait "$base_jobs" || exit 1
 }
 
+# Whether a process is still one of ours: it waits in this script, or has become the client of a workbench.
 client_lives() {
-  if [ -d /proc/self ]; then grep -q docker "/proc/$1/comm" 2>/dev/null; else ps -p "$1" -o comm= | grep -q docker; fi
+  if [ -d /proc/self ]; then tr '\0' ' ' <"/proc/$1/cmdline"; else ps -p "$1" -o command=; fi 2>/dev/null \
+    | grep -qE 'workbench\.sh|incident-labs'
+}
+
+# Tickets in the order in which they were drawn; one whose process is gone counts no more.
+queue=runs/.queue
+before_me() {
+  local other count=0
+  for other in "$queue"/*; do
+    [ "$other" != "$ticket" ] || break
+    if client_lives "${other##*-}"; then count=$((count + 1)); else rm -f "$other"; fi
+  done
+  echo "$count"
+}
+
+# The workbench gives the ticket back; what is killed leaves it to be found by the next.
+draw_ticket() {
+  [ -d runs ] || mkdir -m 1777 runs
+  [ -d "$queue" ] || mkdir -m 1777 "$queue"
+  ticket=$queue/$(date +%s)-$$
+  echo "${SEAT:-$(id -un)}" >"$ticket"
+  trap 'rm -f "$ticket"' EXIT
 }
 
 wait_for_turn() {
-  local said='' client
-  while docker container inspect "$turn" >/dev/null 2>&1; do
+  local said='' client ahead
+  while ahead=$(before_me); [ "$ahead" != 0 ] || docker container inspect "$turn" >/dev/null 2>&1; do
     client=$(docker container inspect --format '{{index .Config.Labels "incident-labs.client"}}' "$turn" 2>/dev/null || echo 0)
-    if client_lives "$client"; then
-      [ -n "$said" ] || say "another measured run is going on (process $client); waiting for its end"
-      said=yes
-      sleep 2
+    if [ "$client" = 0 ] || client_lives "$client"; then
+      [ "$said" = "$ahead" ] || say "another measured run is going on, and $ahead before this one: waiting"
+      said=$ahead
+      sleep 1
     else
       say "ending a measured run whose terminal is gone"
       docker stop --time 60 "$turn" >/dev/null 2>&1 || :
@@ -109,15 +134,16 @@ case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not 
 options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
   --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
   --volume "$socket:/var/run/docker.sock" --volume "$root:$root" --workdir "$root"
-  --env PYTHONPATH="$root" --env PATIENCE --env LAB_RUNS)
+  --env PYTHONPATH="$root" --env PATIENCE --env LAB_RUNS --env HOST_ROUTES="$(cat /proc/net/route 2>/dev/null)")
 for suite in trixie bookworm bullseye; do
   name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
   options+=(--env "$name=${!name:-incident-labs/base:$suite}")
 done
 [ ! -t 1 ] || options+=(--env FORCE_COLOR=1 --env "COLUMNS=$(tput cols 2>/dev/null || echo 100)")
 if [ -n "$measured" ]; then
+  draw_ticket
   wait_for_turn
-  options+=(--name "$turn")
+  options+=(--name "$turn" --env TICKET="$root/$ticket")
 fi
 
 if [ "$1" = facts ]; then

@@ -22,6 +22,6 @@ for lab in labs/*/; do
   echo "$lab: the stack and every overlay"
 done
 say "lab.toml"
-python -m workbench check
+python -m workbench labs
 say "unit tests and notebooks"
 python -m pytest -m "not stack" "$@"

@@ -1,15 +1,18 @@
 """The command line: what the Makefile's targets call inside the workbench image."""
 
 import json
+import os
 import shutil
 import signal
 import sys
 import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench import connections, console, gate, lab, ledger, notebooks, packets, report
+from workbench import classroom, connections, console, gate, lab, ledger, notebooks, packets, report
+from workbench.engine import EngineError
 from workbench.packets import CaptureError
 from workbench.stack import StackError
 
@@ -83,10 +86,15 @@ def build(name: Name = "quiet_shutdown") -> None:
 
 
 @app.command()
-def check() -> None:
-    """Checks every lab.toml."""
+def labs() -> None:
+    """Checks every lab.toml, and says what there is."""
     for each in _labs("all"):
         console.out.print(f"labs/{each.name}/lab.toml: {len(each.scenarios)} scenarios, {len(each.claims)} claims")
+
+
+for command in (classroom.up, classroom.check, classroom.hint, classroom.solution, classroom.reset, classroom.down):
+    app.command()(command)
+app.command("room")(classroom.show_room)
 
 
 class Interrupted(BaseException):
@@ -103,7 +111,7 @@ def main() -> None:
         signal.signal(number, _interrupt)
     try:
         app(standalone_mode=False)
-    except (lab.LabError, StackError, CaptureError, FileNotFoundError) as error:
+    except (lab.LabError, StackError, EngineError, CaptureError, FileNotFoundError) as error:
         console.err.print(f"error: {error}", style="red", markup=False)
         sys.exit(2)
     except Interrupted:
@@ -115,6 +123,9 @@ def main() -> None:
             console.err.print(f"error: {error.format_message()}", style="red", markup=False)
             sys.exit(error.exit_code)
         raise
+    finally:
+        if ticket := os.environ.get("TICKET"):
+            Path(ticket).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

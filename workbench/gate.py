@@ -3,6 +3,7 @@
 import datetime
 import json
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,17 +60,16 @@ def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = 
 
 def build(lab: Lab, names: list[str]) -> None:
     """Builds the images of the named scenarios, where anything has changed. Raises StackError."""
-    with console.step(f"{lab.name}: building what has changed"):
+    with console.step(f"case {lab.case}: building what has changed"), tempfile.TemporaryDirectory() as folder:
         for name in dict.fromkeys(names):
-            stack.Stack(lab, name, {}, _folder(lab, ".build") / "compose.env").build()
+            stack.Stack(stack.of_scenario(lab, name), {}, Path(folder)).build()
 
 
 def _run_once(lab: Lab, name: str, settings: dict[str, str]) -> Result:
-    started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
-    run = recording.record(lab, name, settings, _folder(lab, name) / started)
+    run = recording.record(stack.of_scenario(lab, name), settings, _folder(lab, name) / timestamp())
     with console.step("decoding"):
         judgement = oracle.judge(lab, run)
-    _drop_old(_folder(lab, name))
+    drop_old(_folder(lab, name))
     return Result(lab.scenarios[name], name, run, judgement)
 
 
@@ -79,8 +79,15 @@ def _folder(lab: Lab, name: str) -> Path:
     return folder
 
 
-def _drop_old(folder: Path) -> None:
-    for old in sorted(folder.iterdir())[:-KEPT]:
+def timestamp() -> str:
+    """The name of a run's folder: when it began, in UTC, to the millisecond."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
+
+
+def drop_old(folder: Path) -> None:
+    """Keeps the newest runs of a folder."""
+    runs = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for old in runs[:-KEPT]:
         shutil.rmtree(old)
 
 

@@ -23,6 +23,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Edit(_Strict):
+    """A change made by hand: the first `old` in a file of the learner's copy becomes `new`."""
+
+    file: str
+    old: str = Field(min_length=1)
+    new: str
+
+
 class Scenario(_Strict):
     """One small overlay on the broken stack, scenarios/<name>.yaml (the broken stack itself has none)."""
 
@@ -32,6 +40,8 @@ class Scenario(_Strict):
     story: bool = False
     #: How this scenario is helped beyond real parts, where it is.
     help: str | None = None
+    #: The same, as a learner writes it into his copy.
+    by_hand: list[Edit] = []
 
     @model_validator(mode="after")
     def _expected_fits_the_kind(self) -> "Scenario":
@@ -111,6 +121,52 @@ class Recording(_Strict):
     secrets: str | None = None
 
 
+class Guard(_Strict):
+    """What a learner's version must leave as it is, as a bound on a fact. Its name is a sentence that can be false."""
+
+    fact: str
+    min: float | None = None
+    max: float | None = None
+    #: Why a version beyond the bound is refused.
+    refusal: Sentence
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> "Guard":
+        if self.min is None and self.max is None:
+            raise ValueError("needs min, max or both: a guard without a bound cannot refuse")
+        return self
+
+
+class Cheat(_Strict):
+    """A change that hides the incident in place of curing it, and the guard that refuses it; None where what
+    compose.yaml may change is enough to refuse it."""
+
+    by_hand: list[Edit] = Field(min_length=1)
+    guard: str | None = None
+
+
+class Learner(_Strict):
+    """What a learner gets, and what his version is held to."""
+
+    #: Files that are copied for him to edit; compose.yaml is one of them.
+    copies: list[str] = Field(min_length=1)
+    #: Compose variables of the stack that stands while he looks around.
+    settings: dict[str, str] = {}
+    #: Variables of services that are not his to change, as service.VARIABLE. The others are, and nothing else.
+    fixed: list[str] = []
+    guards: dict[str, Guard] = Field(min_length=1)
+    cheats: dict[str, Cheat] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "Learner":
+        if "compose.yaml" not in self.copies:
+            raise ValueError("copies: compose.yaml is missing")
+        for name, cheat in self.cheats.items():
+            if cheat.guard is not None and cheat.guard not in self.guards:
+                raise ValueError(f"cheats.{name}.guard: there is no guard {cheat.guard}")
+        return self
+
+
 class Lab(_Strict):
     """lab.toml. `name` and `folder` come from where it lies."""
 
@@ -130,9 +186,13 @@ class Lab(_Strict):
     oracles: dict[str, Oracle] = Field(min_length=1)
     columns: list[Column] = Field(min_length=1)
     claims: dict[str, Claim] = Field(min_length=1)
+    learner: Learner
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "Lab":
+        for name, scenario in self.scenarios.items():
+            if (scenario.kind == "broken") == bool(scenario.by_hand):
+                raise ValueError(f"scenarios.{name}.by_hand: every scenario but the broken one says how a learner writes it")
         broken = [name for name, scenario in self.scenarios.items() if scenario.kind == "broken"]
         if broken != ["broken"]:
             raise ValueError("scenarios: exactly one is of kind broken, and it is named broken")
@@ -163,19 +223,26 @@ class Lab(_Strict):
         return module
 
 
+def _folders() -> list[str]:
+    return sorted(path.parent.name for path in (ROOT / "labs").glob("*/lab.toml"))
+
+
 def names() -> list[str]:
     """Every lab, in the order of its case number."""
-    found = [path.parent.name for path in (ROOT / "labs").glob("*/lab.toml")]
-    return sorted(found, key=lambda name: load(name).case)
+    return sorted(_folders(), key=lambda name: load(name).case)
 
 
 def load(name: str) -> Lab:
-    """Reads labs/<name>/lab.toml. Raises LabError."""
+    """Reads the lab.toml of a lab, given by its name or by its case number. Raises LabError."""
+    if name.isdigit():
+        cases = {load(known).case: known for known in _folders()}
+        if int(name) not in cases:
+            raise LabError(f"there is no case {name}; there is: {', '.join(map(str, sorted(cases)))}")
+        name = cases[int(name)]
     folder = ROOT / "labs" / name
     path = folder / "lab.toml"
-    if not path.is_file():
-        known = ", ".join(sorted(other.parent.name for other in (ROOT / "labs").glob("*/lab.toml")))
-        raise LabError(f"there is no lab {name!r}; there is: {known}")
+    if name not in _folders():
+        raise LabError(f"there is no lab {name!r}; there is: {', '.join(_folders())}")
     try:
         data = tomllib.loads(path.read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from workbench import console, stack
 from workbench.lab import ROOT, Lab, Version
-from workbench.stack import Stack, StackError
+from workbench.stack import Setup, Stack, StackError
 
 CAPTURE, METRICS, META = "wire.pcapng", "metrics.jsonl", "run.json"
 #: A run is disturbed when others used more than this much CPU meanwhile, in cores on average.
@@ -131,12 +131,13 @@ class Recorder:
         self._metrics.close()
 
 
-def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> Run:
-    """Runs a scenario once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`."""
+def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
+    """Runs a setup once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`."""
+    lab = setup.lab
     folder.mkdir(parents=True, exist_ok=False)
     meta = {
         "lab": lab.name,
-        "scenario": scenario,
+        "scenario": setup.name,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "failure": None,
         "versions": {},
@@ -145,7 +146,7 @@ def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> R
     began = time.monotonic()
     recorder = None
     try:
-        with stack.running(lab, scenario, settings, folder) as running:
+        with stack.running(setup, settings, folder) as running:
             meta["host"] = _host(running)
             recorder = Recorder(running, folder)
             try:
@@ -161,7 +162,7 @@ def record(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> R
     if recorder is not None and recorder.window is not None and meta["failure"] is None:
         meta["window"] = recorder.window
         meta["packets"] = recorder.packets
-        _to_pcapng(lab, scenario, folder)
+        _to_pcapng(setup, folder)
     meta["settings"] = dict(settings)
     meta["seconds"] = round(time.monotonic() - began, 1)
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
@@ -221,9 +222,9 @@ def _collect(lab: Lab, running: Stack, folder: Path) -> None:
             (folder / "secrets.log").write_text(running.exec(service, ["cat", path]))
 
 
-def _to_pcapng(lab: Lab, scenario: str, folder: Path) -> None:
+def _to_pcapng(setup: Setup, folder: Path) -> None:
     raw, secrets = folder / "raw.pcap", folder / "secrets.log"
-    options = ["--capture-comment", f"incident-labs, case {lab.case}, {scenario}"]
+    options = ["--capture-comment", f"incident-labs, case {setup.lab.case}, {setup.name}"]
     if secrets.is_file():
         # Only the sessions of this capture: the warm-up's secrets open nothing here.
         seen = _tool("tshark", "-n", "-r", raw, "-o", "tcp.try_heuristic_first:TRUE", "-Y", "tls.handshake.type in {1,2}",

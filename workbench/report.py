@@ -7,11 +7,11 @@ import pandas as pd
 from rich.table import Table
 
 from workbench import connections, gate, plots
-from workbench.lab import ROOT, Lab
+from workbench.lab import ROOT, Column, Lab
 from workbench.recording import Run
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
-STYLE = {"green": "green", "red": "red", "failed": "magenta", "undecided": "yellow"}
+STYLE = {"green": "green", "red": "red", "failed": "magenta", "undecided": "yellow", "refused": "magenta"}
 
 
 def table(lab: Lab, summary: dict, names: list[str]) -> Table:
@@ -26,7 +26,7 @@ def table(lab: Lab, summary: dict, names: list[str]) -> Table:
         if entry["verdict"] != entry["expected"]:
             verdict += f" (declared {entry['expected']})"
         grade = lab.grade + (", helped" if lab.scenarios[name].help else "")
-        ours = [f"{_figure(entry['facts'], column)} {column.title}" for column in lab.columns]
+        ours = [f"{figure(entry['facts'], column)} {column.title}" for column in lab.columns]
         shown.add_row(name, entry["kind"].replace("_", " "), "\n".join(article) or "–", "\n".join(ours), verdict, grade)
     return shown
 
@@ -35,7 +35,7 @@ def write(lab: Lab, summary: dict) -> Path:
     """Writes runs/<lab>/report.html of the latest result of each scenario, and returns its path."""
     scenarios = {name: summary["scenarios"][name] for name in lab.scenarios if name in summary["scenarios"]}
     page = _environment().from_string(_TEMPLATE.read_text()).render(
-        lab=lab, host=summary["host"], scenarios=scenarios, figure=_figure, pictures=_pictures(lab, scenarios)
+        lab=lab, host=summary["host"], scenarios=scenarios, figure=figure, pictures=_pictures(lab, scenarios)
     )  # fmt: skip
     path = gate.RUNS / lab.name / "report.html"
     path.write_text(page)
@@ -61,7 +61,8 @@ def _pictures(lab: Lab, scenarios: dict) -> list[str]:
     return drawn
 
 
-def _figure(facts: dict, column) -> str:
+def figure(facts: dict, column: Column) -> str:
+    """A column's figure; a dash where it was not measured."""
     value = facts.get(column.fact)
     return "–" if value is None else format(value, column.format)
 

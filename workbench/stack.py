@@ -7,17 +7,16 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
 
 from workbench import console
+from workbench.engine import BOX_LABEL, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
 from workbench.lab import ROOT, Lab
 
-ENGINE_SOCKET = "/var/run/docker.sock"
-BOX_LABEL = "incident-labs=box"
 #: Compose projects of measured runs are case-<n>-run; a learner's own stack, case-<n>, is never touched.
 RUN_SUFFIX = "-run"
 
@@ -26,35 +25,61 @@ class StackError(RuntimeError):
     """A part of the stack does not start, or ended: one line with the part and its own last words."""
 
 
-class Stack:
-    """One scenario's stack. `settings` are compose variables; what a drive changes in them, later scenarios keep."""
+@dataclass(frozen=True)
+class Setup:
+    """What is brought up: compose files of one folder, under one project name."""
 
-    def __init__(self, lab: Lab, scenario: str, settings: dict[str, str], env_file: Path) -> None:
-        self.lab = lab
-        self.scenario = scenario
+    lab: Lab
+    #: A scenario's name, or whose version it is.
+    name: str
+    files: tuple[Path, ...]
+    project: str
+
+
+def of_scenario(lab: Lab, scenario: str) -> Setup:
+    """A scenario of a lab, for a measured run."""
+    files = [lab.folder / "compose.yaml", lab.overlay(scenario)]
+    return Setup(lab, scenario, tuple(file for file in files if file), f"case-{lab.case}{RUN_SUFFIX}")
+
+
+class Stack:
+    """The stack of one setup. `settings` are compose variables; what a drive changes in them, later scenarios keep.
+    Files of its own (variables, subnets) go into `folder`."""
+
+    def __init__(self, setup: Setup, settings: dict[str, str], folder: Path) -> None:
+        self.lab = setup.lab
         self.settings = settings
-        self.project = f"case-{lab.case}{RUN_SUFFIX}"
-        self._env_file = env_file
-        files = [lab.folder / "compose.yaml", lab.overlay(scenario), ROOT / "compose" / "capture.yaml"]
-        self._docker = DockerClient(
-            compose_files=[file for file in files if file],
-            compose_project_name=self.project,
-            compose_project_directory=lab.folder,
-            compose_env_files=[env_file],
-            compose_profiles=["*"],
-        )
-        self._engine = httpx.Client(transport=httpx.HTTPTransport(uds=ENGINE_SOCKET), base_url="http://engine", timeout=10)
+        self.project = setup.project
+        self._files = [*setup.files, ROOT / "compose" / "capture.yaml"]
+        self._env_file = folder / "compose.env"
+        self._subnets_file = folder / "subnets.json"
+        self._engine = Engine()
+        self._docker = DockerClient()
         self._containers: dict[str, str] = {}
 
-    def _compose(self):
+    def _compose(self, *more: Path):
         settings = {"CAPTURE_AT": self.lab.recording.at, **self.settings}
         self._env_file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        return self._docker.compose
+        return DockerClient(
+            compose_files=[*self._files, *more],
+            compose_project_name=self.project,
+            compose_project_directory=self._files[0].parent,
+            compose_env_files=[self._env_file],
+            compose_profiles=["*"],
+        ).compose
+
+    @functools.cached_property
+    def model(self) -> dict:
+        """What compose makes of the files: services, networks. Raises StackError where it refuses them."""
+        try:
+            return self._compose().config(return_json=True)
+        except DockerException as error:
+            raise StackError(f"compose refuses {self._files[0].relative_to(ROOT)}: {_last_line(error.stderr)}") from None
 
     @functools.cached_property
     def services(self) -> list[str]:
         """Every service of the stack but the sidecars of the workbench."""
-        return sorted(set(self._compose().config(return_json=True)["services"]) - {"capture"})
+        return sorted(set(self.model["services"]) - {"capture"})
 
     def build(self) -> None:
         """Builds what has changed. Raises StackError with the build's last lines."""
@@ -64,7 +89,7 @@ class Stack:
                 lines.append(line.decode(errors="replace").rstrip())
         except DockerException:
             last = [line for line in lines if line.strip()][-8:]
-            raise StackError(f"{self.lab.name}: an image does not build:\n  " + "\n  ".join(last)) from None
+            raise StackError(f"case {self.lab.case}: an image does not build:\n  " + "\n  ".join(last)) from None
 
     def up(self, *services: str, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
@@ -74,7 +99,7 @@ class Stack:
         self.settings.update(settings)
         chosen = list(services) or self.services
         try:
-            self._compose().up(
+            self._up_in_free_subnets(
                 chosen,
                 detach=True,
                 wait=True,
@@ -88,6 +113,28 @@ class Stack:
             raise StackError(self._why(error)) from None
         finally:
             self._containers.clear()
+
+    def _up_in_free_subnets(self, *arguments, **options) -> None:
+        """Networks that are up keep their subnets; new ones get small ones that are free. Somebody else may take one
+        between the question and the answer: the engine refuses then, and the next free one is tried."""
+        tries = 5
+        while True:
+            tries -= 1
+            there = {network["Labels"]["com.docker.compose.network"]: network["IPAM"]["Config"] for network in self._networks()}
+            free = self._engine.free_subnets()
+            subnets = {name: [each["Subnet"] for each in there.get(name, [])] or [next(free)] for name in self.model["networks"]}
+            config = {name: {"ipam": {"config": [{"subnet": each} for each in found]}} for name, found in subnets.items()}
+            self._subnets_file.write_text(json.dumps({"networks": config}))
+            try:
+                self._compose(self._subnets_file).up(*arguments, **options)
+            except DockerException as error:
+                if tries and "overlaps with other" in (error.stderr or ""):
+                    continue
+                raise
+            return
+
+    def _networks(self) -> list[dict]:
+        return self._engine.networks(f"{PROJECT_LABEL}={self.project}")
 
     def exec(self, service: str, command: list[str], *, check: bool = True) -> str:
         """Runs a command inside a service and returns what it printed. Raises StackError where it fails."""
@@ -117,9 +164,8 @@ class Stack:
     def container(self, service: str) -> str:
         """The id of a service's container. Raises StackError where there is none."""
         if not self._containers:
-            filters = {"label": [f"com.docker.compose.project={self.project}"]}
-            found = self._get("/containers/json", all="true", filters=json.dumps(filters))
-            self._containers = {entry["Labels"]["com.docker.compose.service"]: entry["Id"] for entry in found}
+            found = self._engine.containers(f"{PROJECT_LABEL}={self.project}")
+            self._containers = {entry["Labels"][SERVICE_LABEL]: entry["Id"] for entry in found}
         if service not in self._containers:
             raise StackError(f"{service}: no such service is up")
         return self._containers[service]
@@ -137,13 +183,21 @@ class Stack:
             "memory_bytes": memory.get("usage", 0) - reclaimable,
         }
 
+    def environment(self, service: str) -> dict[str, str]:
+        """The variables that a service was started with."""
+        return dict(entry.split("=", 1) for entry in self._inspect(service)["Config"]["Env"])
+
+    def addresses(self, service: str) -> list[str]:
+        """A service's own addresses, one in each of its networks."""
+        return [network["IPAddress"] for network in self._inspect(service)["NetworkSettings"]["Networks"].values()]
+
     def engine(self) -> dict:
         """The engine's own description (`docker info`)."""
         return self._get("/info")
 
     def image_source(self, service: str) -> str:
         """Where the base of a service's image came from: a digest, or the packages it was made of."""
-        image = self._get(f"/containers/{self.container(service)}/json")["Image"]
+        image = self._inspect(service)["Image"]
         return self._get(f"/images/{image}/json")["Config"]["Labels"].get("incident-labs.source", "not recorded")
 
     def down(self) -> None:
@@ -152,11 +206,14 @@ class Stack:
             self._compose().down(remove_orphans=True, volumes=True, timeout=1, quiet=True)
         self._containers.clear()
 
+    def _inspect(self, service: str) -> dict:
+        return self._get(f"/containers/{self.container(service)}/json")
+
     def _get(self, path: str, **query: str):
-        answer = self._engine.get(path, params=query)
-        if answer.is_error:
-            raise StackError(f"the engine answers {path} with {answer.status_code}: {answer.text.strip()[:120]}")
-        return answer.json()
+        try:
+            return self._engine.get(path, **query)
+        except EngineError as error:
+            raise StackError(str(error)) from None
 
     def _why(self, error: DockerException) -> str:
         """A failing service's own last words, where compose only says that it is unhealthy or has ended."""
@@ -165,7 +222,7 @@ class Stack:
             for service in self.services:
                 if service not in self._containers and self._containers:
                     continue
-                state = self._get(f"/containers/{self.container(service)}/json")["State"]
+                state = self._inspect(service)["State"]
                 if state["Status"] == "exited" or state.get("Health", {}).get("Status") == "unhealthy":
                     words = [line for line in self.logs(service).splitlines() if line.strip()][-3:]
                     return f"{service} does not start: " + " | ".join(words)
@@ -173,9 +230,9 @@ class Stack:
 
 
 @contextlib.contextmanager
-def running(lab: Lab, scenario: str, settings: dict[str, str], folder: Path) -> Iterator[Stack]:
+def running(setup: Setup, settings: dict[str, str], folder: Path) -> Iterator[Stack]:
     """A stack that is up inside the block, and down after it whatever happened. Raises StackError."""
-    stack = Stack(lab, scenario, settings, folder / "compose.env")
+    stack = Stack(setup, settings, folder)
     try:
         with console.step("starting the stack"):
             stack.up()
@@ -189,15 +246,17 @@ def sweep() -> list[str]:
 
     Only one measured run is alive on an engine at a time, so what is there when the next one starts is remains.
     """
-    docker = DockerClient()
-    filters = [("label", BOX_LABEL)]
-    containers = [(c.config.labels.get("com.docker.compose.project", ""), c) for c in docker.ps(all=True, filters=filters)]
-    networks = [(n.labels.get("com.docker.compose.project", ""), n) for n in docker.network.list()]
+    docker, engine = DockerClient(), Engine()
     remains = set()
-    for project, thing in containers + networks:
-        if project.startswith("case-") and project.endswith(RUN_SUFFIX):
-            remains.add(project)
-            thing.remove(force=True) if hasattr(thing, "state") else thing.remove()
+    for entry in engine.containers(BOX_LABEL) + engine.networks():
+        project = (entry["Labels"] or {}).get(PROJECT_LABEL, "")
+        if not (project.startswith("case-") and project.endswith(RUN_SUFFIX)):
+            continue
+        remains.add(project)
+        if "Image" in entry:
+            docker.container.remove(entry["Id"], force=True)
+        else:
+            docker.network.remove(entry["Id"])
     return sorted(remains)
 
 

@@ -5,29 +5,39 @@ import io
 import re
 import time
 
+import pandas as pd
+
 from workbench import connections, console
 from workbench.stack import StackError
 
 #: Ports that HAProxy checks: the crowd's and the specimens' Java, and nginx. 8445 is Java's for one's own hands.
 CROWD, SPECIMEN, HANDS, NGINX = 8443, 8444, 8445, 9443
 PORT_OF = {"java": CROWD, "specimen": SPECIMEN, "nginx": NGINX}
+#: Server lines of the backends that are not the crowd.
+FEW = 4 + 4
 #: Checks of each line to record after its first (the oracle wants 2), and seconds to wait for them at most.
 ROUNDS, WAIT = 2.5, 60
 #: Seconds after which many late checks, or any server that is not up, say something.
 SOON, SETTLED = 3, 20
+#: Seconds after which checks that have not begun will not.
+IDLE = 10
 FEWEST_LINES = 25
+#: What HAProxy calls a server line without a health check.
+UNCHECKED = "no check"
 
 
 def drive(stack, recorder):
     """Waits until every line's first check is over, then records ROUNDS checks of each; reconnects by hand meanwhile."""
     lines = settle(stack, recorder)
+    asked = int(stack.environment("haproxy")["LINES"]) + FEW
+    recorder.note("stack", asked=asked, **{service: stack.addresses(service)[0] for service in PORT_OF})
     with recorder.capture():
-        began = sample(stack, recorder)
+        began, first = time.monotonic(), sample(stack, recorder)
         reconnect(stack, recorder)
-        deadline = time.monotonic() + WAIT * console.PATIENCE
-        while time.monotonic() < deadline:
+        while (waited := (time.monotonic() - began) / console.PATIENCE) < WAIT:
             time.sleep(0.5)
-            if sample(stack, recorder) - began >= ROUNDS * lines:
+            made = sample(stack, recorder) - first
+            if made >= ROUNDS * lines or (not made and waited > IDLE):
                 break
     recorder.note("log", invalidated=stack.logs("specimen").count("Invalidated session"))
 
@@ -40,7 +50,8 @@ def settle(stack, recorder):
     began = time.monotonic()
     while True:
         servers = show_stat(stack)
-        waiting = [row for row in servers if not row["status"].startswith("UP") or not row["check_status"].endswith("OK")]
+        checked = [row for row in servers if row["status"] != UNCHECKED]
+        waiting = [row for row in checked if not row["status"].startswith("UP") or not row["check_status"].endswith("OK")]
         if not waiting:
             recorder.note("settled", lines=len(servers))
             return len(servers)
@@ -83,7 +94,8 @@ def sample(stack, recorder):
         "haproxy",
         key_rate=int(info["SslBackendKeyRate"]),
         connections=int(info["CumSslConns"]),
-        lines_up=sum(row["status"].startswith("UP") for row in servers),
+        lines_up=sum(row["status"].startswith("UP") or row["status"] == UNCHECKED for row in servers),
+        lines_unchecked=sum(row["status"] == UNCHECKED for row in servers),
         **{f"lines_{backend}": sum(row["pxname"] == backend for row in servers) for backend in PORT_OF},
     )
     return int(info["CumSslConns"])
@@ -101,41 +113,63 @@ def facts(run):
     window = run.window()
     haproxy = window[window["source"] == "haproxy"]
     s_client = window[window["source"] == "s_client"].iloc[-1]
+    stack = notes.iloc[-1] if len(notes := run.metrics[run.metrics["source"] == "stack"]) else {}  # TODO re-record
     lines = {backend: int(haproxy[f"lines_{backend}"].iloc[-1]) for backend in PORT_OF}
+    every_line = sum(lines.values())
     seconds = haproxy["time"].iloc[-1] - haproxy["time"].iloc[0]
     check_rate = (haproxy["connections"].iloc[-1] - haproxy["connections"].iloc[0]) / seconds
-    java_rate = check_rate * lines["java"] / sum(lines.values())
+    key_rate = float(haproxy["key_rate"].median())
 
-    table = connections.table(run.capture)
-    finished = table[table["handshake"].isin(["full", "resumed"])]
-    java = finished[finished["server_port"].isin([CROWD, SPECIMEN])]
-    nginx = finished[finished["server_port"] == NGINX]
-    specimen = finished[(finished["server_port"] == SPECIMEN) & (finished["client_fin"] | finished["client_rst"])]
+    seen = {backend: checks_of(run, stack.get(backend), port) for backend, port in PORT_OF.items()}
     # A published capture keeps the specimens only: count the lines whose checks are in it.
-    java_lines = sum(lines[backend] for backend in ("java", "specimen") if (java["server_port"] == PORT_OF[backend]).any())
+    kept = ["specimen"] if "kept" in run.meta else ["java", "specimen"]
+    every_java = pd.concat([seen[backend] for backend in kept])
+    java, nginx = finished(every_java), finished(seen["nginx"])
+    specimen = finished(seen["specimen"])
+    specimen = specimen[specimen["client_fin"] | specimen["client_rst"]]
+    whole = every_java[(every_java["client_syns"] > 0) & (every_java["client_fin"] | every_java["client_rst"])]
     return {
         "full_handshakes_per_check": share(java["handshake"] == "full"),
-        "checks_per_line": len(java) / java_lines if java_lines else 0.0,
-        "unfinished_share": share(table.loc[table["server_port"].isin([CROWD, SPECIMEN]), "handshake"] == "unfinished"),
-        "lines": sum(lines.values()),
-        "lines_up_share": float(haproxy["lines_up"].iloc[-1] / sum(lines.values())),
+        "checks_per_line": ratio(len(java), sum(lines[backend] for backend in kept)),
+        "unfinished_share": share(every_java["handshake"].dropna() == "unfinished"),
+        "lines": every_line,
+        "lines_missing": int(stack.get("asked", every_line)) - every_line,
+        "lines_unchecked": int(haproxy["lines_unchecked"].iloc[-1]) if "lines_unchecked" in haproxy else 0,
+        "lines_up_share": ratio(float(haproxy["lines_up"].iloc[-1]), every_line),
+        "fewest_checks_per_line": min(ratio(len(seen[backend]), lines[backend]) or 0.0 for backend in kept),
+        "tls_share": share(whole["handshake"].notna()),
         "samples": len(haproxy),
         "check_rate": float(check_rate),
-        "key_rate": float(haproxy["key_rate"].median()),
-        "keys_per_check": float(haproxy["key_rate"].median() / check_rate),
+        "key_rate": key_rate,
+        "keys_per_check": ratio(key_rate, check_rate),
         "close_notify_per_check": share(specimen["client_alert"].notna()),
         "session_offered_per_check": share(specimen["session_offered"]),
         "haproxy_cores": run.cpu_cores("haproxy"),
-        "haproxy_cpu_ms_per_check": 1000 * run.cpu_cores("haproxy") / check_rate,
-        "java_cpu_ms_per_check": 1000 * run.cpu_cores("java") / java_rate,
+        "haproxy_cpu_ms_per_check": ratio(1000 * run.cpu_cores("haproxy"), check_rate),
+        "java_cpu_ms_per_check": ratio(1000 * run.cpu_cores("java"), check_rate * (ratio(lines["java"], every_line) or 0.0)),
         "nginx_full_handshakes_per_check": share(nginx["handshake"] == "full"),
-        "nginx_checks_per_line": len(nginx) / lines["nginx"],
+        "nginx_checks_per_line": ratio(len(nginx), lines["nginx"]),
         "s_client_new": int(s_client["new"]),
         "s_client_reused": int(s_client["reused"]),
         "invalidated_sessions": int(run.metrics.loc[run.metrics["source"] == "log", "invalidated"].iloc[-1]),
     }
 
 
+def checks_of(run, address, port):
+    """Connections to one service: its own address counts as well as its port, which another server might listen on."""
+    table = connections.table(run.capture)
+    return table[((table["server"] == address) | (address is None)) & (table["server_port"] == port)]
+
+
+def finished(table):
+    return table[table["handshake"].isin(["full", "resumed"])]
+
+
 def share(which):
     """The share of rows that are true; None where there is no row."""
     return float(which.mean()) if len(which) else None
+
+
+def ratio(part, whole):
+    """None where there is nothing to divide by."""
+    return float(part / whole) if whole else None

@@ -2,12 +2,13 @@
 
 import itertools
 import os
+import subprocess
 
 import pytest
 from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
 
-from workbench import lab, stack
+from workbench import gate, lab, stack
 
 PORT = 47711
 BASE = os.environ["BASE_TRIXIE"]
@@ -24,7 +25,8 @@ def docker() -> DockerClient:
 def boxed(request, tmp_path_factory):
     """A lab's broken stack, up, with its capture sidecar."""
     chosen = lab.load(request.param)
-    with stack.running(chosen, "broken", {}, tmp_path_factory.mktemp("box")) as running:
+    gate.build(chosen, ["broken"])
+    with stack.running(stack.of_scenario(chosen, "broken"), {}, tmp_path_factory.mktemp("box")) as running:
         running.up("capture")
         yield running
 
@@ -101,7 +103,7 @@ def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(boxed, outside, do
 def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(outside, docker, engine):
     """Why the stacks ask for a bridge without an address: the control of the test above."""
     name = f"incident-labs-plain-{os.getpid()}"
-    engine.post("/networks/create", {"Name": name, "Internal": True})
+    subprocess.run(["docker", "network", "create", "--internal", name], check=True, stdout=subprocess.DEVNULL)
     container = docker.run(BASE, ["sleep", "infinity"], detach=True, init=True, networks=[name], labels={"incident-labs": "box"})
     try:
         gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]

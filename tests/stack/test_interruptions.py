@@ -44,21 +44,21 @@ def interrupt(number: signal.Signals, stage: str) -> tuple[list[str], str, int]:
 
 
 @pytest.mark.parametrize(("number", "stage"), [(signal.SIGINT, "up"), (signal.SIGTERM, "drive"), (signal.SIGINT, "down")])
-def test_an_interrupted_run_takes_its_stack_down(engine, number, stage):
+def test_an_interrupted_run_takes_its_stack_down(left_behind, number, stage):
     _, rest, code = interrupt(number, stage)
     assert code == 130
     assert "nothing is left running" in rest
     assert "Traceback" not in rest
-    assert engine.left_behind() == []
+    assert left_behind() == []
 
 
-def test_a_killed_run_is_cleared_away_by_the_next(engine):
+def test_a_killed_run_is_cleared_away_by_the_next(left_behind):
     for stage in ("up", "drive", "down"):
         said, _, code = interrupt(signal.SIGKILL, stage)
         assert code == -signal.SIGKILL
         # Each run after the first has found the remains of the one before it.
         assert (stage == "up") != any("left behind" in line for line in said)
-        assert stage == "down" or engine.left_behind()
+        assert stage == "down" or left_behind()
     _, rest, _ = interrupt(signal.SIGTERM, "up")
     assert "nothing is left running" in rest
-    assert engine.left_behind() == []
+    assert left_behind() == []

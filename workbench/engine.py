@@ -1,0 +1,66 @@
+"""The Docker Engine's own API, where compose and the docker command do not tell: usage, networks, what is there."""
+
+import ipaddress
+import json
+import os
+from collections.abc import Iterator
+
+import httpx
+
+SOCKET = "/var/run/docker.sock"
+#: Containers of every stack carry this label.
+BOX_LABEL = "incident-labs=box"
+PROJECT_LABEL, SERVICE_LABEL = "com.docker.compose.project", "com.docker.compose.service"
+#: Where stacks get their subnets from, the first that is free: the engine's own pools end after some thirty networks.
+POOLS = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20")
+#: Of 64 addresses each: no stack has more containers in one network.
+SUBNET_BITS = 26
+
+
+class EngineError(RuntimeError):
+    """The engine answers with an error: one line with what was asked."""
+
+
+class Engine:
+    """The engine behind a socket."""
+
+    def __init__(self, socket: str = SOCKET) -> None:
+        self._client = httpx.Client(transport=httpx.HTTPTransport(uds=socket), base_url="http://engine", timeout=10)
+
+    def get(self, path: str, **query: str):
+        """What the engine answers, from JSON. Raises EngineError."""
+        answer = self._client.get(path, params=query)
+        if answer.is_error:
+            raise EngineError(f"the engine answers {path} with {answer.status_code}: {answer.text.strip()[:120]}")
+        return answer.json()
+
+    def containers(self, *labels: str) -> list[dict]:
+        """Every container that carries the labels, running or not."""
+        return self.get("/containers/json", all="true", filters=json.dumps({"label": list(labels)}))
+
+    def networks(self, *labels: str) -> list[dict]:
+        return self.get("/networks", filters=json.dumps({"label": list(labels)}) if labels else "{}")
+
+    def free_subnets(self, routes: str | None = None) -> Iterator[str]:
+        """Subnets that no network of the engine and no route of the host (as /proc/net/route says them) touches."""
+        taken = [ipaddress.ip_network(config["Subnet"]) for network in self.networks() for config in _addresses(network)]
+        taken += _routes(os.environ.get("HOST_ROUTES", "") if routes is None else routes)
+        for pool in POOLS:
+            for subnet in ipaddress.ip_network(pool).subnets(new_prefix=SUBNET_BITS):
+                if not any(subnet.version == other.version and subnet.overlaps(other) for other in taken):
+                    yield str(subnet)
+
+
+def _addresses(network: dict) -> list[dict]:
+    return [config for config in network["IPAM"]["Config"] or [] if config.get("Subnet")]
+
+
+def _routes(table: str) -> list[ipaddress.IPv4Network]:
+    """The destinations of a routing table but the default route: addresses are hexadecimal, lowest byte first."""
+    rows = [line.split() for line in table.splitlines()[1:]]
+    found = []
+    for row in rows:
+        destination, mask = (ipaddress.ip_address(bytes.fromhex(row[column])[::-1]) for column in (1, 7))
+        if int(mask):
+            found.append(ipaddress.ip_network(f"{destination}/{mask}", strict=False))
+    return found

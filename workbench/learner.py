@@ -1,0 +1,283 @@
+"""A learner's own version of a stack: a copy to edit, a stack that stands, and a check by the gate's own measures."""
+
+import datetime
+import difflib
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench import console, gate, oracle, recording, stack
+from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
+from workbench.lab import ROOT, Edit, Lab, LabError
+from workbench.oracle import Facts
+from workbench.stack import RUN_SUFFIX, Setup, Stack
+
+MINE = ROOT / "mine"
+#: Parts of a lab's README that a learner is shown; the others are for readers.
+SHOWN = ("What was seen", "What is there", "Look around", "What to find out", "What may be changed")
+_SEAT = re.compile(r"[a-z][a-z0-9]{0,19}")
+#: What a learner's compose.yaml may change beside variables: what some scenario changes, to what it sets.
+_NOT_COMPARED = ("build", "environment", "volumes")
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One learner at one case. Without a name there is one seat on the machine."""
+
+    lab: Lab
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.name and (not _SEAT.fullmatch(self.name) or self.name == RUN_SUFFIX.strip("-")):
+            raise LabError(f"SEAT={self.name}: not a seat's name: up to 20 small letters and digits, a letter first, and not run")
+
+    @property
+    def project(self) -> str:
+        """Compose's name of the stack that stands: case-1, or case-1-<seat>."""
+        return f"case-{self.lab.case}" + (f"-{self.name}" if self.name else "")
+
+    @property
+    def copy(self) -> Path:
+        return MINE / self.project
+
+    @property
+    def runs(self) -> Path:
+        return gate.RUNS / self.project
+
+    def setup(self, project: str) -> Setup:
+        """This learner's version. Raises LabError where there is none yet."""
+        if not (self.copy / "compose.yaml").is_file():
+            raise LabError(f"{self.copy.relative_to(ROOT)}/compose.yaml: not there; {self.command('up')} puts it there")
+        return Setup(self.lab, self.project, (self.copy / "compose.yaml",), project)
+
+    def standing(self) -> Stack:
+        """The stack to look around in: this learner's version, small enough to stand beside others."""
+        return Stack(self.setup(self.project), dict(self.lab.learner.settings), self._state())
+
+    def up(self) -> bool:
+        """Whether any part of the stack stands."""
+        return bool(Engine().containers(BOX_LABEL, f"{PROJECT_LABEL}={self.project}"))
+
+    def down(self) -> None:
+        """Takes the stack down by its project's name: a copy that compose refuses is no hindrance."""
+        files = stack.of_scenario(self.lab, "broken").files
+        Stack(Setup(self.lab, self.project, files, self.project), {}, self._state()).down()
+
+    def command(self, verb: str) -> str:
+        """What to type for this seat."""
+        return f"make {verb} CASE={self.lab.case}{self._and_seat}"
+
+    @property
+    def _and_seat(self) -> str:
+        return f" SEAT={self.name}" if self.name else ""
+
+    def _state(self) -> Path:
+        """Where the stack's variables and subnets are kept while it stands."""
+        _shared(self.runs)
+        folder = self.runs / ".standing"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def last(self) -> dict | None:
+        """The latest check of this seat; None where there was none since the last reset."""
+        path = self.runs / "last.json"
+        return json.loads(path.read_text()) if path.is_file() else None
+
+
+def copy(seat: Seat) -> bool:
+    """Puts what may be edited into mine/<project>/, where it is not yet. Returns whether it was put there."""
+    if seat.copy.is_dir():
+        return False
+    _shared(MINE)
+    fresh = seat.copy.with_name(f".{seat.copy.name}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    for name in seat.lab.learner.copies:
+        (fresh / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(seat.lab.folder / name, fresh / name)
+    fresh.rename(seat.copy)
+    return True
+
+
+def edit(folder: Path, edits: list[Edit]) -> None:
+    """Makes changes as a learner would, in the files of a copy. Raises LabError where there is nothing to change."""
+    for change in edits:
+        path = folder / change.file
+        text = path.read_text()
+        if change.old not in text:
+            raise LabError(f"{change.file}: there is no {change.old!r} to change")
+        path.write_text(text.replace(change.old, change.new, 1))
+
+
+def differences(seat: Seat) -> list[str]:
+    """The lines that a learner changed, as a diff against the broken stack."""
+    found: list[str] = []
+    for name in seat.lab.learner.copies:
+        mine = seat.copy / name
+        theirs = (seat.lab.folder / name).read_text().splitlines()
+        lines = mine.read_text().splitlines() if mine.is_file() else []
+        diff = list(difflib.unified_diff(theirs, lines, "broken", "yours", n=0, lineterm=""))
+        found += [f"{name}: {line}" for line in diff if not line.startswith(("---", "+++", "@@"))]
+    return found
+
+
+def reset(seat: Seat) -> Path | None:
+    """A fresh copy, as at the beginning, hints included. What was there is kept beside it, once; returns where."""
+    kept = None
+    if seat.copy.is_dir():
+        kept = seat.copy.with_name(f"{seat.copy.name}.before-reset")
+        shutil.rmtree(kept, ignore_errors=True)
+        seat.copy.rename(kept)
+    for name in ("last.json", "hints"):
+        (seat.runs / name).unlink(missing_ok=True)
+    copy(seat)
+    return kept
+
+
+def introduction(seat: Seat) -> str:
+    """The case as a learner gets it: the lab's README without what is for readers, with the names of this seat."""
+    text = (seat.lab.folder / "README.md").read_text()
+    parts = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", text, re.MULTILINE | re.DOTALL))
+    shown = "\n\n".join(f"## {heading}\n\n{parts[heading].strip()}" for heading in SHOWN)
+    return shown.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
+
+
+def next_hint(seat: Seat) -> tuple[int, int, str]:
+    """The next of the staged hints: its number, how many there are, and what it says. The last one is said again."""
+    parts = re.findall(r"^## \d+\n(.*?)(?=\n## |\Z)", (seat.lab.folder / "hints.md").read_text(), re.MULTILINE | re.DOTALL)
+    _shared(seat.runs)
+    told = seat.runs / "hints"
+    number = min(int(told.read_text()) + 1 if told.is_file() else 1, len(parts))
+    told.write_text(f"{number}\n")
+    return number, len(parts), parts[number - 1].strip()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check came to: one of the four verdicts, or refused."""
+
+    verdict: str
+    reasons: list[str]
+    facts: Facts
+    run: recording.Run | None
+
+
+def check(seat: Seat) -> Check:
+    """Runs a learner's version once, and judges it with the oracles of the gate. Raises LabError, StackError.
+
+    The copy's own lab.py, should there be one, is not looked at: what drives and what judges is the lab's.
+    """
+    result = _measure(seat)
+    entry = {
+        "verdict": result.verdict,
+        "reasons": result.reasons,
+        "facts": result.facts,
+        "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "run": str(result.run.folder.relative_to(ROOT)) if result.run else None,
+    }
+    _shared(seat.runs)
+    (seat.runs / "last.json").write_text(json.dumps(entry, indent=1) + "\n")
+    return result
+
+
+def _measure(seat: Seat) -> Check:
+    mine = seat.setup(seat.project + RUN_SUFFIX)
+    stack.sweep()
+    changed = forbidden_changes(seat, mine)
+    if changed:
+        return Check("refused", changed, {}, None)
+    folder = seat.runs / gate.timestamp()
+    run = recording.record(mine, {}, folder)
+    gate.drop_old(seat.runs)
+    with console.step("decoding"):
+        judgement = oracle.judge(seat.lab, run)
+    refusals = broken_guards(seat.lab, judgement.facts) if judgement.facts else []
+    if refusals:
+        return Check("refused", refusals, judgement.facts, run)
+    return Check(judgement.verdict, judgement.reasons, judgement.facts, run)
+
+
+def forbidden_changes(seat: Seat, mine: Setup) -> list[str]:
+    """What a learner's compose.yaml changes and may not, as sentences. Raises StackError where compose refuses it.
+
+    Variables of services are free but for those that lab.toml fixes; anything else may only be what some scenario of
+    the lab makes of it. So no version is refused that the lab itself calls a fix, and none brings in another server.
+    """
+    models = _Models(seat.lab, seat._state())
+    broken, model = models.of("broken"), Stack(mine, {}, seat._state()).model
+    found = []
+    for name in sorted(set(broken["services"]) | set(model["services"])):
+        if name not in model["services"] or name not in broken["services"]:
+            found.append(f"compose.yaml: the service {name} was {'added' if name in model['services'] else 'taken away'}")
+        else:
+            found += _changed_service(models, name, model["services"][name], broken["services"][name])
+    for part in ("networks", "volumes", "configs", "secrets"):
+        if _plain(model.get(part)) != _plain(broken.get(part)):
+            found.append(f"compose.yaml: {part} are not to be changed")
+    return found
+
+
+class _Models:
+    """What compose makes of a lab's scenarios: each asked for at most once, and only when it is needed."""
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        self.lab = lab
+        self._folder = folder
+        self._known: dict[str, dict] = {}
+
+    def of(self, scenario: str) -> dict:
+        if scenario not in self._known:
+            self._known[scenario] = Stack(stack.of_scenario(self.lab, scenario), {}, self._folder).model
+        return self._known[scenario]
+
+    def some_scenario_sets(self, service: str, key: str, value: object) -> bool:
+        return any(self.of(scenario)["services"][service].get(key) == value for scenario in self.lab.scenarios)
+
+
+def _changed_service(models: _Models, name: str, mine: dict, broken: dict) -> list[str]:
+    found = []
+    for key in sorted(set(mine) | set(broken)):
+        if key in _NOT_COMPARED or mine.get(key) == broken.get(key) or models.some_scenario_sets(name, key, mine.get(key)):
+            continue
+        found.append(f"compose.yaml: {name}.{key} is not to be changed")
+    if _mounts(mine) != _mounts(broken):
+        found.append(f"compose.yaml: {name}.volumes is not to be changed")
+    for entry in models.lab.learner.fixed:
+        service, _, variable = entry.partition(".")
+        if service == name and mine.get("environment", {}).get(variable) != broken["environment"].get(variable):
+            found.append(f"compose.yaml: {name}.environment.{variable} is not to be changed")
+    return found
+
+
+def _plain(part: dict | None) -> dict:
+    """Networks carry the project's name, which differs."""
+    return {name: {key: value for key, value in (entry or {}).items() if key != "name"} for name, entry in (part or {}).items()}
+
+
+def _mounts(service: dict) -> list[tuple]:
+    """What is mounted where: a learner's files are the lab's by another path."""
+    volumes = service.get("volumes", [])
+    return sorted((Path(mount.get("source", "")).name, mount.get("target"), mount.get("read_only")) for mount in volumes)
+
+
+def broken_guards(lab: Lab, facts: Facts) -> list[str]:
+    """Why a version is refused, measured: one sentence for each guard that does not hold."""
+    refusals = []
+    for guard in lab.learner.guards.values():
+        value = facts[guard.fact]
+        low = guard.min is not None and (value is None or value < guard.min)
+        high = guard.max is not None and (value is None or value > guard.max)
+        if low or high:
+            shown = "none" if value is None else f"{value:g}"
+            bound = f"at least {guard.min:g}" if low else f"at most {guard.max:g}"
+            refusals.append(f"{guard.refusal} ({guard.fact} {shown}, {bound} is asked for)")
+    return refusals
+
+
+def _shared(folder: Path) -> None:
+    """Makes a folder, and those above it, in which each of a room's users can make his own."""
+    for path in [*reversed(folder.relative_to(ROOT).parents), folder.relative_to(ROOT)]:
+        if not (ROOT / path).is_dir():
+            (ROOT / path).mkdir()
+            (ROOT / path).chmod(0o1777)
