@@ -2,15 +2,17 @@
 
 import datetime
 import difflib
+import functools
 import json
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench import console, gate, oracle, recording, stack
 from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
-from workbench.lab import ROOT, Edit, Lab, LabError
+from workbench.lab import ROOT, Edit, Lab, LabError, load
 from workbench.oracle import Facts
 from workbench.stack import RUN_SUFFIX, Setup, Stack
 
@@ -54,7 +56,7 @@ class Seat:
 
     def standing(self) -> Stack:
         """The stack to look around in: this learner's version, small enough to stand beside others."""
-        return Stack(self.setup(self.project), dict(self.lab.learner.settings), self._state())
+        return Stack(self.setup(self.project), dict(self.lab.learner.settings), self.state())
 
     def up(self) -> bool:
         """Whether any part of the stack stands."""
@@ -63,7 +65,7 @@ class Seat:
     def down(self) -> None:
         """Takes the stack down by its project's name: a copy that compose refuses is no hindrance."""
         files = stack.of_scenario(self.lab, "broken").files
-        Stack(Setup(self.lab, self.project, files, self.project), {}, self._state()).down()
+        Stack(Setup(self.lab, self.project, files, self.project), {}, self.state()).down()
 
     def command(self, verb: str) -> str:
         """What to type for this seat."""
@@ -73,7 +75,7 @@ class Seat:
     def _and_seat(self) -> str:
         return f" SEAT={self.name}" if self.name else ""
 
-    def _state(self) -> Path:
+    def state(self) -> Path:
         """Where the stack's variables and subnets are kept while it stands."""
         _shared(self.runs)
         folder = self.runs / ".standing"
@@ -184,7 +186,7 @@ def check(seat: Seat) -> Check:
 def _measure(seat: Seat) -> Check:
     mine = seat.setup(seat.project + RUN_SUFFIX)
     stack.sweep()
-    changed = forbidden_changes(seat, mine)
+    changed = forbidden_changes(seat.lab, Stack(mine, {}, seat.state()).model)
     if changed:
         return Check("refused", changed, {}, None)
     folder = seat.runs / gate.timestamp()
@@ -198,52 +200,42 @@ def _measure(seat: Seat) -> Check:
     return Check(judgement.verdict, judgement.reasons, judgement.facts, run)
 
 
-def forbidden_changes(seat: Seat, mine: Setup) -> list[str]:
-    """What a learner's compose.yaml changes and may not, as sentences. Raises StackError where compose refuses it.
+def forbidden_changes(lab: Lab, model: dict) -> list[str]:
+    """What a learner's compose.yaml changes and may not, as sentences. `model` is what compose makes of it.
 
     Variables of services are free but for those that lab.toml fixes; anything else may only be what some scenario of
     the lab makes of it. So no version is refused that the lab itself calls a fix, and none brings in another server.
     """
-    models = _Models(seat.lab, seat._state())
-    broken, model = models.of("broken"), Stack(mine, {}, seat._state()).model
+    broken = _model(lab.name, "broken")
     found = []
     for name in sorted(set(broken["services"]) | set(model["services"])):
         if name not in model["services"] or name not in broken["services"]:
             found.append(f"compose.yaml: the service {name} was {'added' if name in model['services'] else 'taken away'}")
         else:
-            found += _changed_service(models, name, model["services"][name], broken["services"][name])
+            found += _changed_service(lab, name, model["services"][name], broken["services"][name])
     for part in ("networks", "volumes", "configs", "secrets"):
         if _plain(model.get(part)) != _plain(broken.get(part)):
             found.append(f"compose.yaml: {part} are not to be changed")
     return found
 
 
-class _Models:
-    """What compose makes of a lab's scenarios: each asked for at most once, and only when it is needed."""
-
-    def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab = lab
-        self._folder = folder
-        self._known: dict[str, dict] = {}
-
-    def of(self, scenario: str) -> dict:
-        if scenario not in self._known:
-            self._known[scenario] = Stack(stack.of_scenario(self.lab, scenario), {}, self._folder).model
-        return self._known[scenario]
-
-    def some_scenario_sets(self, service: str, key: str, value: object) -> bool:
-        return any(self.of(scenario)["services"][service].get(key) == value for scenario in self.lab.scenarios)
+@functools.cache
+def _model(name: str, scenario: str) -> dict:
+    """What compose makes of a lab's scenario: asked for when it is needed, and once."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Stack(stack.of_scenario(load(name), scenario), {}, Path(folder)).model
 
 
-def _changed_service(models: _Models, name: str, mine: dict, broken: dict) -> list[str]:
+def _changed_service(lab: Lab, name: str, mine: dict, broken: dict) -> list[str]:
     found = []
     for key in sorted(set(mine) | set(broken)):
-        if key in _NOT_COMPARED or mine.get(key) == broken.get(key) or models.some_scenario_sets(name, key, mine.get(key)):
+        if key in _NOT_COMPARED or mine.get(key) == broken.get(key):
             continue
-        found.append(f"compose.yaml: {name}.{key} is not to be changed")
+        if not any(_model(lab.name, scenario)["services"][name].get(key) == mine.get(key) for scenario in lab.scenarios):
+            found.append(f"compose.yaml: {name}.{key} is not to be changed")
     if _mounts(mine) != _mounts(broken):
         found.append(f"compose.yaml: {name}.volumes is not to be changed")
-    for entry in models.lab.learner.fixed:
+    for entry in lab.learner.fixed:
         service, _, variable = entry.partition(".")
         if service == name and mine.get("environment", {}).get(variable) != broken["environment"].get(variable):
             found.append(f"compose.yaml: {name}.environment.{variable} is not to be changed")
