@@ -7,7 +7,7 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down room run gate test quick facts record publish build doctor clean lock
+.PHONY: help up check hint solution reset down room notebooks run replay gate test quick facts record publish build doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -33,9 +33,15 @@ down: ## Take a case's stack down; what you changed stays: CASE=1 SEAT=
 room: ## Who is up, red, green, and who waits: SEATS=20 says how many are expected
 	@$(WORKBENCH) python -m workbench room $(if $(SEATS),--seats "$(SEATS)")
 
+notebooks: ## JupyterLab at 127.0.0.1 with every case's walkthrough, exercise and captures: SEAT=
+	@bash compose/notebooks.sh
+
 run: SCENARIO ?= story
 run: ## Tell a lab's story on real parts: LAB=quiet_shutdown|all, SCENARIO=story|all|<name>
 	@$(WORKBENCH) --measured --for "$(WHICH)" "$(SCENARIO)" python -m workbench run "$(WHICH)" --scenario "$(SCENARIO)"
+
+replay: ## Judge a lab's recorded runs again, without an engine (Python and tshark on this host): LAB=quiet_shutdown|all
+	@bash compose/replay.sh "$(WHICH)"
 
 gate: ## Run every scenario of a lab and hold each against what it is declared to be: LAB=
 	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench run "$(WHICH)" --scenario all

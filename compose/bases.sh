@@ -29,11 +29,8 @@ install_mmdebstrap() {
   command -v apt-get >/dev/null 2>&1 || die "mmdebstrap is not here to make the bases: $mend"
   require_root "installing mmdebstrap"
   say "installing mmdebstrap"
-  { apt_install mmdebstrap || { as_root apt-get update -q && apt_install mmdebstrap; }; } >/dev/null 2>&1 \
-    || die "apt-get could not install mmdebstrap: $mend"
+  apt_install "$mend" mmdebstrap
 }
-
-apt_install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"; }
 
 bootstrap_suite() {
   local log options='--variant=minbase --include=ca-certificates'

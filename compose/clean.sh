@@ -15,6 +15,10 @@ if docker version >/dev/null 2>&1; then
   }
   # First the workbench, so that a run that is still going can take its own stack down.
   docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop --time 60
+  # Whoever opened a notebook may take its parts away at the same moment.
+  docker ps --all --quiet --filter label=incident-labs=notebooks | remove "notebooks" docker rm --force --volumes || :
+  docker volume ls --quiet --filter label=incident-labs=notebooks | remove "volumes" docker volume rm || :
+  docker network ls --quiet --filter label=incident-labs=notebooks | remove "networks" docker network rm || :
   docker ps --all --quiet --filter label=incident-labs=box | remove "containers" docker rm --force --volumes
   docker network ls --filter label=com.docker.compose.project --format '{{.ID}} {{.Label "com.docker.compose.project"}}' \
     | awk '$2 ~ /^case-[0-9]+(-[a-z][a-z0-9]*)?(-run)?$/ {print $1}' | remove "networks" docker network rm
@@ -24,9 +28,10 @@ if docker version >/dev/null 2>&1; then
 else
   say "no engine answers: its containers and images stay"
 fi
-if [ -d runs ]; then
-  say "runs/"
-  rm -rf runs
-fi
+for folder in runs .venv-replay; do
+  [ -d "$folder" ] || continue
+  say "$folder/"
+  rm -rf "$folder"
+done
 find . -name __pycache__ -type d -prune -exec rm -rf {} +
 say "done; Docker's own build cache is shared with other projects and stays (docker builder prune)"

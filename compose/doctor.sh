@@ -56,7 +56,7 @@ case $(uname -m) in
   *) warn architecture "$(uname -m): the old JREs are x86-64; stacks run under emulation (Docker Desktop has it; Linux: apt install qemu-user-static), slower" ;;
 esac
 
-good ports "none needed: no lab publishes a port"
+good ports "no lab publishes any; make notebooks takes 8888 at 127.0.0.1, or the next that is free"
 if [ -w . ]; then good permissions "$(id -un) can write here"
 else fail permissions "$(id -un) cannot write to $(pwd): runs/ goes there; chown it, or clone it as yourself"; fi
 if [ "$(ls -A /usr/local/share/ca-certificates 2>/dev/null)" ]; then good CAs "extra ones in /usr/local/share/ca-certificates are carried into the images"; fi

@@ -13,15 +13,8 @@ install_engine() {
     || die "no Docker Engine here, and this is not a Debian-like system: install Docker (https://docs.docker.com/engine/install/), then run this again"
   require_root "installing the Docker Engine"
   say "no Docker Engine here: installing Debian's docker.io (about a minute)"
-  local log
-  log=$(mktemp)
   # policy-rc.d is left alone: with systemd the package starts the engine itself, without it we do below.
-  if ! { as_root apt-get update -q && as_root env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -qy --no-install-recommends docker.io iptables ca-certificates; } >"$log" 2>&1; then
-    tail -n 5 "$log" >&2
-    die "apt-get could not install docker.io; the whole log is $log"
-  fi
-  rm -f "$log"
+  apt_install "install Docker: https://docs.docker.com/engine/install/" docker.io iptables ca-certificates
 }
 
 # A killed engine leaves pid files behind, and the next one refuses to start while they are there.

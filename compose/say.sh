@@ -10,3 +10,34 @@ as_root() {
 require_root() {
   [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1 || die "$1 needs root or sudo; ask an administrator, then run this again"
 }
+
+# apt_install WAY_OUT PACKAGE...: installs Debian's packages, and dies with the way out where that fails.
+apt_install() {
+  local way_out=$1 log install=(as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends)
+  shift
+  log=$(mktemp)
+  if ! { "${install[@]}" "$@" || { as_root apt-get update -q && "${install[@]}" "$@"; }; } >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    die "apt-get could not install $*; the whole log is $log; $way_out"
+  fi
+  rm -f "$log"
+}
+
+# wait_saying PROCESS WHAT: waits for a process in the background, saying every 15 s what goes on; its exit code.
+wait_saying() {
+  local waited=0
+  while kill -0 "$1" 2>/dev/null; do
+    sleep 1
+    waited=$((waited + 1))
+    [ $((waited % 15)) != 0 ] || say "… $2: $waited s"
+  done
+  wait "$1"
+}
+
+# A case is named by its number or by its lab.
+lab_of() {
+  local found
+  if found=$(grep -lE "^case = $1\$" labs/*/lab.toml); then basename "$(dirname "$found")"; else echo "$1"; fi
+}
+
+hash_of() { cat "$@" | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-12; }

@@ -14,15 +14,14 @@ turn=incident-labs-measuring
 part=workbench
 # shellcheck source=compose/say.sh
 . compose/say.sh
-
-# A case is named by its number or by its lab.
-lab_of() { grep -lE "^case = $1\$" labs/*/lab.toml 2>/dev/null | head -n 1 | cut -d/ -f2; }
+# shellcheck source=compose/image.sh
+. compose/image.sh
 
 measured='' lab='' scenario='' base_jobs=''
 while [ $# -gt 0 ]; do
   case $1 in
     --measured) measured=yes; shift ;;
-    --for) lab=$(lab_of "$2") lab=${lab:-$2} scenario=$3; shift 3 ;;
+    --for) lab=$(lab_of "$2") scenario=$3; shift 3 ;;
     *) break ;;
   esac
 done
@@ -46,39 +45,18 @@ suites() {
   done
 }
 
-hash_of() { cat "$@" | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-12; }
-
-# BuildKit where the client has it: the old client by itself, newer ones as a plugin.
-build_image() {
-  local log=$1 pid waited=0
-  if docker buildx version >/dev/null 2>&1; then export DOCKER_BUILDKIT=1; else export DOCKER_BUILDKIT=0; fi
-  docker build --label incident-labs=image --build-arg BASE=incident-labs/base:trixie \
-    --tag incident-labs/workbench --tag "$image" workbench >"$log" 2>&1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 1
-    waited=$((waited + 1))
-    [ $((waited % 15)) != 0 ] || say "… building the workbench image: $waited s"
-  done
-  wait "$pid" || { tail -n 12 "$log" >&2; return 1; }
-}
-
 make_ready() {
-  bash compose/engine.sh
-  local log
-  log=$(mktemp)
+  bash compose/engine.sh || {
+    [[ $* != "python -m workbench run "* ]] || say "without an engine: make replay LAB=$lab judges the recorded runs again"
+    exit 2
+  }
   bash compose/bases.sh trixie || exit 1
   if [ -n "$lab" ]; then
     # shellcheck disable=SC2046
     bash compose/bases.sh trixie $(suites) &
     base_jobs=$!
   fi
-  image=incident-labs/workbench:$(hash_of workbench/Dockerfile workbench/requirements.txt)
-  if ! docker image inspect "$image" >/dev/null 2>&1; then
-    say "building the workbench image (tshark, compose, Python packages; about a minute and a half)"
-    build_image "$log" || die "the workbench image does not build; the whole log is $log"
-  fi
-  rm -f "$log"
+  workbench_image
   [ -z "$base_jobs" ] || wait "$base_jobs" || exit 1
 }
 
@@ -126,7 +104,7 @@ wait_for_turn() {
 
 socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
 
-make_ready
+make_ready "$@"
 socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
 socket=${DOCKER_HOST:-$socket}
 case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac

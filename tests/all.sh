@@ -3,5 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tests/quick.sh
+printf '\n== the browser that looks at the notebooks\n'
+bash compose/browser.sh
 printf '\n== the real stack: the gate, the box, the interruptions\n'
 python -m pytest -m stack -v

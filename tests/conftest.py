@@ -11,6 +11,11 @@ from traffic import MYSQL, Identity
 from workbench import lab
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every", action="store_true", help="run every scenario by hand, as make gate does")
+    parser.addoption("--only", help="the one lab to run on the stack")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `each_lab` runs once for every lab."""
     if "each_lab" in metafunc.fixturenames:

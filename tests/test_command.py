@@ -1,6 +1,8 @@
 """The command line: bad input gets one line, an exit code, and no traceback."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,9 @@ from workbench.lab import ROOT
 CAPTURE = next((ROOT / "captures").glob("*/broken/wire.pcapng"))
 
 
-def lab(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "workbench", *words], input=stdin, capture_output=True, cwd=ROOT, check=False)
+def lab(*words: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "workbench", *words]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=ROOT, env=os.environ | environment, check=False)
 
 
 def test_facts_prints_one_object_and_nothing_else():
@@ -60,6 +63,7 @@ def test_facts_of_what_is_no_capture(content):
         (("run", "no_such_lab"), "there is no lab 'no_such_lab'"),
         (("run", "quiet_shutdown", "--scenario", "none"), "has no scenario 'none'; it has: broken"),
         (("record", "quiet_shutdown", "--scenario", "none"), "has no scenario 'none'"),
+        (("replay", "no_such_lab"), "there is no lab 'no_such_lab'"),
         (("nonsense",), "No such command"),
         (("run", "--what"), "No such option"),
     ],
@@ -70,3 +74,70 @@ def test_bad_words(words, says):
     assert says in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.fixture
+def replay_page(each_lab):
+    """runs/<lab>/replay.html, left as it was."""
+    path = ROOT / "runs" / each_lab.name / "replay.html"
+    before = path.read_bytes() if path.is_file() else None
+    yield path
+    if before is not None:
+        path.write_bytes(before)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def verdicts(table: str) -> dict[str, str]:
+    """The verdict column of a printed table, by scenario; it says so where another verdict was declared."""
+    found: dict[str, list[str]] = {}
+    for line in table.splitlines():
+        if line.startswith("│"):
+            _, name, *_, verdict, _, _ = (cell.strip() for cell in line.split("│"))
+            found.setdefault(name or next(reversed(found)), []).append(verdict)
+    return {name: " ".join(words).strip() for name, words in found.items()}
+
+
+def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(each_lab, replay_page):
+    summary = replay_page.with_name("summary.json")
+    before = summary.read_bytes() if summary.is_file() else None
+    done = lab("replay", each_lab.name)
+    assert done.returncode == 0
+    table, page = done.stdout.decode(), replay_page.read_text()
+    assert verdicts(table) == {name: scenario.expected for name, scenario in each_lab.scenarios.items()}
+    recorded = json.loads((ROOT / "captures" / each_lab.name / "broken" / "run.json").read_text())
+    for said in (table, page):
+        assert "A replay of runs recorded on" in said
+        assert "Nothing ran here." in said
+        assert recorded["started"][:10] in said
+        assert recorded["host"]["cpu_model"] in said
+    assert all(f"<code>{name}</code>" in page for name in each_lab.scenarios)
+    assert "Measured on" not in page
+    assert (summary.read_bytes() if summary.is_file() else None) == before
+
+
+def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
+    """With the broken stack's capture in the place of a fix's, and its own cut after 20 packets."""
+    published, runs = ROOT / "captures" / each_lab.name, tmp_path / each_lab.name
+    *_, fix = each_lab.story()
+    for name in each_lab.story():
+        shutil.copytree(published / name, runs / name)
+    shutil.copy(published / "broken" / "wire.pcapng", runs / fix)
+    subprocess.run(["editcap", "-r", published / "broken" / "wire.pcapng", runs / "broken" / "wire.pcapng", "1-20"], check=True)
+    done = lab("replay", each_lab.name, LAB_RUNS=str(tmp_path))
+    assert done.returncode == 1
+    found = verdicts(done.stdout.decode())
+    assert found[fix] == "red (declared green)"
+    assert found["broken"] in {"failed (declared red)", "undecided (declared red)"}
+    assert "declared green" in replay_page.read_text()
+
+
+@pytest.mark.parametrize(("command", "named"), [("run", True), ("record", False)])
+def test_where_no_engine_answers_a_run_names_the_replay(command, named):
+    words = ["bash", "compose/workbench.sh", "--for", "some_lab", "story", "python", "-m", "workbench", command, "some_lab"]
+    nowhere = {"DOCKER_HOST": "unix:///nowhere.sock"}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=os.environ | nowhere, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("[engine] error: DOCKER_HOST")
+    assert ("make replay LAB=some_lab" in done.stderr) == named
+    assert done.stderr.count("\n") == 1 + named

@@ -14,11 +14,12 @@ from workbench import ledger, oracle, recording
 from workbench.lab import ROOT
 
 ORDER = re.search(r"console, lab.*__main__", workbench.__doc__, re.DOTALL).group().replace("\n", " ").split(", ")
-PARTS = {"lab.toml", "lab.py", "compose.yaml", "README.md", "hints.md", "SOLUTION.md", "scenarios"}
+PARTS = {"lab.toml", "lab.py", "questions.py", "compose.yaml", "README.md", "hints.md", "SOLUTION.md", "scenarios"}
 
 
 def files(pattern: str) -> list[Path]:
-    return [path for path in ROOT.rglob(pattern) if not {"runs", "mine", ".git", ".venv"} & set(path.relative_to(ROOT).parts)]
+    made = {"runs", "mine", ".git", ".venv", ".venv-replay"}
+    return [path for path in ROOT.rglob(pattern) if not made & set(path.relative_to(ROOT).parts)]
 
 
 class ComposeLoader(yaml.SafeLoader):
@@ -41,6 +42,7 @@ def test_every_lab_has_every_part(each_lab):
     assert {path.name for path in each_lab.folder.iterdir()} >= PARTS
     assert each_lab.name.isidentifier()
     assert (ROOT / "notebooks" / f"{each_lab.name}.ipynb").is_file()
+    assert (ROOT / "notebooks" / f"{each_lab.name}_exercise.ipynb").is_file()
 
 
 def test_every_overlay_is_a_scenario_and_every_scenario_is_recorded(each_lab):

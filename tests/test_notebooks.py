@@ -1,4 +1,4 @@
-"""The walkthroughs, executed: over the recorded runs their outputs agree with what is committed."""
+"""The walkthroughs and exercises, executed: over the recorded runs their outputs agree with what is committed."""
 
 import nbformat
 import pytest

@@ -1,6 +1,6 @@
 """The workbench: runs a lab's stack, records it on the wire, and judges what it recorded.
 
 The modules follow the data, each importing only those before it:
-console, lab, engine, stack, recording, packets, connections, oracle, plots, gate, ledger, notebooks, report, learner,
-room, classroom, __main__ (the command line).
+console, lab, engine, stack, recording, packets, connections, oracle, plots, exercise, gate, ledger, notebooks, report,
+learner, room, classroom, __main__ (the command line).
 """

@@ -1,4 +1,4 @@
-"""The walkthroughs: executed over the recorded runs, and committed with what they show."""
+"""The walkthroughs and exercises: executed over the recorded runs, and committed with what they show."""
 
 import os
 from pathlib import Path

@@ -43,7 +43,9 @@ def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChar
         x=alt.X(f"{value}:Q", title=unit, axis=alt.Axis(tickCount=6)),
         y=alt.Y("scenario:N", title=None, sort=list(data["scenario"])),
     )
-    drawn = base.mark_bar(height=14).encode(color=alt.Color("verdict:N", scale=_VERDICT, title="verdict"))
+    # Beyond the longest bar's number.
+    legend = alt.Legend(offset=45)
+    drawn = base.mark_bar(height=14).encode(color=alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=legend))
     number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=".3~g"))
     return (drawn + number).properties(title=title, padding=_PADDING)
 
@@ -52,14 +54,16 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     """A line a scenario (columns `scenario`, `second` and the named value), dashed apart as well as coloured."""
     names = list(dict.fromkeys(data["scenario"]))
     colours = [BROKEN if name == "broken" else FIXED if number == 1 else NEUTRAL for number, name in enumerate(names)]
+    legend = alt.Undefined if len(names) > 1 else None
     return (
         alt.Chart(data, title=title, width=WIDTH, height=200)
         .mark_line(point=True)
         .encode(
             x=alt.X("second:Q", title="seconds"),
             y=alt.Y(f"{value}:Q", title=unit),
-            color=alt.Color("scenario:N", scale=alt.Scale(domain=names, range=colours), title=None),
-            strokeDash=alt.StrokeDash("scenario:N", sort=names, title=None),
+            color=alt.Color("scenario:N", scale=alt.Scale(domain=names, range=colours), title=None, legend=legend),
+            # The same domain, so that one legend tells both; none where there is nothing to tell apart.
+            strokeDash=alt.StrokeDash("scenario:N", scale=alt.Scale(domain=names), title=None, legend=legend),
         )
     )
 

@@ -6,7 +6,8 @@ import jinja2
 import pandas as pd
 from rich.table import Table
 
-from workbench import connections, gate, plots
+from workbench import connections, gate, ledger, oracle, plots, recording
+from workbench.gate import Result
 from workbench.lab import ROOT, Column, Lab
 from workbench.recording import Run
 
@@ -14,47 +15,77 @@ _TEMPLATE = Path(__file__).with_name("report.html.j2")
 STYLE = {"green": "green", "red": "red", "failed": "magenta", "undecided": "yellow", "refused": "magenta"}
 
 
-def table(lab: Lab, summary: dict, names: list[str]) -> Table:
+def latest(lab: Lab) -> list[Result]:
+    """The latest result of each scenario that was run here and whose run is still there, in the order of lab.toml."""
+    entries = gate.read_summary(lab)["scenarios"]
+    found = []
+    for name, scenario in lab.scenarios.items():
+        if name in entries and (ROOT / entries[name]["run"] / recording.META).is_file():
+            entry = entries[name]
+            judgement = oracle.Judgement(entry["verdict"], entry["reasons"], entry["facts"])
+            found.append(Result(scenario, name, Run(ROOT / entry["run"]), judgement))
+    return found
+
+
+def recorded(lab: Lab) -> list[Result]:
+    """The recorded runs of a lab, judged now."""
+    runs = recording.available(lab).items()
+    return [Result(lab.scenarios[name], name, run, oracle.judge(lab, run)) for name, run in runs]
+
+
+def replay_note(results: list[Result]) -> str:
+    """What keeps a replay from passing for a run: heads its table and its page."""
+    return f"A replay of runs recorded on {_provenance(results)}. Nothing ran here."
+
+
+def table(lab: Lab, results: list[Result], note: str = "") -> Table:
     """The closing table: scenario, kind, the article's figure, ours, verdict, evidence grade."""
-    shown = Table(title=f"Case {lab.case}: {lab.title}", title_justify="left")
+    shown = Table(title=f"Case {lab.case}: {lab.title}\n{note}".rstrip(), title_justify="left")
     for heading in ("scenario", "kind", "the article's figure", "ours", "verdict", "evidence"):
         shown.add_column(heading, overflow="fold")
-    for name in names:
-        entry = summary["scenarios"][name]
+    for result in results:
+        name, judgement = result.name, result.judgement
         article = [f"{column.article[name]} {column.title}" for column in lab.columns if name in column.article]
-        verdict = f"[{STYLE[entry['verdict']]}]{entry['verdict']}[/]"
-        if entry["verdict"] != entry["expected"]:
-            verdict += f" (declared {entry['expected']})"
-        grade = lab.grade + (", helped" if lab.scenarios[name].help else "")
-        ours = [f"{figure(entry['facts'], column)} {column.title}" for column in lab.columns]
-        shown.add_row(name, entry["kind"].replace("_", " "), "\n".join(article) or "–", "\n".join(ours), verdict, grade)
+        verdict = f"[{STYLE[judgement.verdict]}]{judgement.verdict}[/]"
+        if not result.as_expected:
+            verdict += f" (declared {result.scenario.expected})"
+        grade = lab.grade + (", helped" if result.scenario.help else "")
+        ours = [f"{figure(judgement.facts, column)} {column.title}" for column in lab.columns]
+        shown.add_row(name, result.scenario.kind.replace("_", " "), "\n".join(article) or "–", "\n".join(ours), verdict, grade)
     return shown
 
 
-def write(lab: Lab, summary: dict) -> Path:
-    """Writes runs/<lab>/report.html of the latest result of each scenario, and returns its path."""
-    scenarios = {name: summary["scenarios"][name] for name in lab.scenarios if name in summary["scenarios"]}
+def write(lab: Lab, results: list[Result], note: str = "") -> Path:
+    """Writes runs/<lab>/report.html, or replay.html where a note heads it, and returns its path."""
     page = _environment().from_string(_TEMPLATE.read_text()).render(
-        lab=lab, host=summary["host"], scenarios=scenarios, figure=figure, pictures=_pictures(lab, scenarios)
+        lab=lab, results=results, note=note, provenance=_provenance(results), figure=figure, pictures=_pictures(lab, results),
+        root=f"{ROOT}/",
     )  # fmt: skip
-    path = gate.RUNS / lab.name / "report.html"
+    path = gate.RUNS / lab.name / ("replay.html" if note else "report.html")
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page)
     return path
 
 
-def _pictures(lab: Lab, scenarios: dict) -> list[str]:
+def _provenance(results: list[Result]) -> str:
+    """When and on what the runs were made. A stack that never came up has told nothing of its machine."""
+    days = sorted({result.run.meta["started"][:10] for result in results})
+    machines = dict.fromkeys(ledger.machine(result.run.meta["host"]) for result in results if "host" in result.run.meta)
+    return ": ".join(filter(None, [" to ".join(dict.fromkeys([days[0], days[-1]])), "; ".join(machines)]))
+
+
+def _pictures(lab: Lab, results: list[Result]) -> list[str]:
     drawn = []
     tables = {}
-    for name, entry in scenarios.items():
-        run = Run(ROOT / entry["run"])
-        if run.capture.is_file() and lab.scenarios[name].story:
+    for result in results:
+        if result.run.capture.is_file() and result.scenario.story:
             # Every tenth of a crowd still shows what it does, and keeps the page small.
-            found = connections.table(run.capture)
-            tables[name] = found.iloc[:: max(1, len(found) // 300)]
+            found = connections.table(result.run.capture)
+            tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:
         drawn.append(plots.svg(plots.handshakes(tables, "What each connection paid: full or resumed handshakes, as they came")))
     for column in lab.columns:
-        values = [(name, entry["verdict"], entry["facts"].get(column.fact)) for name, entry in scenarios.items()]
+        values = [(result.name, result.judgement.verdict, result.judgement.facts.get(column.fact)) for result in results]
         data = pd.DataFrame([row for row in values if row[2] is not None], columns=["scenario", "verdict", "value"])
         if len(data):
             drawn.append(plots.svg(plots.bars(data, "value", column.title, column.title[0].upper() + column.title[1:])))
