@@ -113,14 +113,14 @@ def facts(run):
     window = run.window()
     haproxy = window[window["source"] == "haproxy"]
     s_client = window[window["source"] == "s_client"].iloc[-1]
-    stack = notes.iloc[-1] if len(notes := run.metrics[run.metrics["source"] == "stack"]) else {}  # TODO re-record
+    stack = run.metrics[run.metrics["source"] == "stack"].iloc[-1]
     lines = {backend: int(haproxy[f"lines_{backend}"].iloc[-1]) for backend in PORT_OF}
     every_line = sum(lines.values())
     seconds = haproxy["time"].iloc[-1] - haproxy["time"].iloc[0]
     check_rate = (haproxy["connections"].iloc[-1] - haproxy["connections"].iloc[0]) / seconds
     key_rate = float(haproxy["key_rate"].median())
 
-    seen = {backend: checks_of(run, stack.get(backend), port) for backend, port in PORT_OF.items()}
+    seen = {backend: checks_of(run, stack[backend], port) for backend, port in PORT_OF.items()}
     # A published capture keeps the specimens only: count the lines whose checks are in it.
     kept = ["specimen"] if "kept" in run.meta else ["java", "specimen"]
     every_java = pd.concat([seen[backend] for backend in kept])
@@ -133,8 +133,8 @@ def facts(run):
         "checks_per_line": ratio(len(java), sum(lines[backend] for backend in kept)),
         "unfinished_share": share(every_java["handshake"].dropna() == "unfinished"),
         "lines": every_line,
-        "lines_missing": int(stack.get("asked", every_line)) - every_line,
-        "lines_unchecked": int(haproxy["lines_unchecked"].iloc[-1]) if "lines_unchecked" in haproxy else 0,
+        "lines_missing": int(stack["asked"]) - every_line,
+        "lines_unchecked": int(haproxy["lines_unchecked"].iloc[-1]),
         "lines_up_share": ratio(float(haproxy["lines_up"].iloc[-1]), every_line),
         "fewest_checks_per_line": min(ratio(len(seen[backend]), lines[backend]) or 0.0 for backend in kept),
         "tls_share": share(whole["handshake"].notna()),
@@ -158,7 +158,7 @@ def facts(run):
 def checks_of(run, address, port):
     """Connections to one service: its own address counts as well as its port, which another server might listen on."""
     table = connections.table(run.capture)
-    return table[((table["server"] == address) | (address is None)) & (table["server_port"] == port)]
+    return table[(table["server"] == address) & (table["server_port"] == port)]
 
 
 def finished(table):
