@@ -4,10 +4,10 @@ SHELL := /bin/bash
 LAB ?= quiet_shutdown
 # A case is named by its number or by its lab, whichever is given.
 WHICH = $(or $(CASE),$(LAB))
-export CAPTURE SEAT
+export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down room notebooks run replay gate test quick facts record publish build doctor clean lock
+.PHONY: help up check hint solution reset down room notebooks run replay gate test quick facts record publish build bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -43,8 +43,8 @@ run: ## Tell a lab's story on real parts: LAB=quiet_shutdown|all, SCENARIO=story
 replay: ## Judge a lab's recorded runs again, without an engine (Python and tshark on this host): LAB=quiet_shutdown|all
 	@bash compose/replay.sh "$(WHICH)"
 
-gate: ## Run every scenario of a lab and hold each against what it is declared to be: LAB=
-	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench run "$(WHICH)" --scenario all
+gate: ## Run every scenario of a lab, as the lab has it and by hand, and every cheat, against what they are declared: LAB=
+	@$(WORKBENCH) --measured --for "$(WHICH)" all bash tests/gate.sh "$(WHICH)"
 
 quick: ## Lint, unit tests, compose and lab.toml checks, notebooks on the recorded runs (under two minutes)
 	@$(WORKBENCH) bash tests/quick.sh
@@ -64,6 +64,9 @@ publish: ## Write the ledger, the README's figures and the notebooks' outputs an
 
 build: ## Build every image of a lab, so that a room without internet can try every scenario: LAB=
 	@$(WORKBENCH) --for "$(WHICH)" all python -m workbench build "$(WHICH)"
+
+bench: ## Time a story cold (root, Linux) and warm, and decoding; writes docs/benchmark.md: LAB=, COLD=no
+	@bash compose/bench.sh "$(WHICH)"
 
 doctor: ## Check engine, compose, memory, disk, architecture, ports and permissions, and say how to mend each
 	@bash compose/doctor.sh

@@ -117,12 +117,13 @@ def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(each_lab, repl
 
 
 def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
-    """With the broken stack's capture in the place of a fix's, and its own cut after 20 packets."""
+    """With the broken stack's recording in the place of a fix's, and its own cut after 20 packets."""
     published, runs = ROOT / "captures" / each_lab.name, tmp_path / each_lab.name
     *_, fix = each_lab.story()
     for name in each_lab.story():
         shutil.copytree(published / name, runs / name)
-    shutil.copy(published / "broken" / "wire.pcapng", runs / fix)
+    for part in ("wire.pcapng", "metrics.jsonl"):
+        shutil.copy(published / "broken" / part, runs / fix)
     subprocess.run(["editcap", "-r", published / "broken" / "wire.pcapng", runs / "broken" / "wire.pcapng", "1-20"], check=True)
     done = lab("replay", each_lab.name, LAB_RUNS=str(tmp_path))
     assert done.returncode == 1

@@ -93,10 +93,22 @@ def facts(name: str) -> None:
 
 
 @app.command()
-def build(name: Name = "quiet_shutdown") -> None:
+def build(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None:
     """Builds every image that a lab's scenarios name."""
-    for each in _labs(name):
-        gate.build(each, list(each.scenarios))
+    for each, wanted in _chosen(name, scenario):
+        gate.build(each, wanted)
+
+
+@app.command("bench")
+def benchmark(name: str, measured: Path) -> None:
+    """Writes docs/benchmark.md from the times that compose/bench.sh took, and from what is measured here."""
+    # pyshark is slow to import as well, and no other command needs it.
+    from workbench import bench
+
+    chosen = lab.load(name)
+    text = bench.page(json.loads(measured.read_text()), bench.latest_capture(chosen))
+    (lab.ROOT / "docs" / "benchmark.md").write_text(text)
+    console.out.print(text, markup=False)
 
 
 @app.command()

@@ -22,7 +22,7 @@ LABS = lab.names()
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     every, only = (metafunc.config.getoption(name) for name in ("every", "only"))
-    labs = [lab.load(name) for name in LABS if only in (None, name)]
+    labs = [lab.load(name) for name in ([only] if only not in (None, "all") else LABS)]
     if "scenario" in metafunc.fixturenames:
         pairs = [
             (each, name) for each in labs for name, entry in each.scenarios.items() if entry.by_hand and (every or elsewhere(entry))

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# gate.sh LAB: every scenario of a lab, then each of them as a learner writes it, and every cheat. Runs in the workbench.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python -m workbench run "$1" --scenario all
+python -m pytest -m stack -v tests/stack/test_by_hand.py --every --only "$1"
