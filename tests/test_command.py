@@ -124,6 +124,8 @@ def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
         shutil.copytree(published / name, runs / name)
     for part in ("wire.pcapng", "metrics.jsonl"):
         shutil.copy(published / "broken" / part, runs / fix)
+    metas = {name: json.loads((published / name / "run.json").read_text()) for name in ("broken", fix)}
+    (runs / fix / "run.json").write_text(json.dumps(metas[fix] | {"window": metas["broken"]["window"]}))
     subprocess.run(["editcap", "-r", published / "broken" / "wire.pcapng", runs / "broken" / "wire.pcapng", "1-20"], check=True)
     done = lab("replay", each_lab.name, LAB_RUNS=str(tmp_path))
     assert done.returncode == 1
