@@ -1,5 +1,6 @@
 """The box: nothing inside a stack reaches out, and every probe is shown to find what it looks for elsewhere."""
 
+import ipaddress
 import itertools
 import os
 import subprocess
@@ -92,8 +93,10 @@ def test_nothing_answers_from_inside(boxed, outside, docker, target):
 
 def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(boxed, outside, docker, engine):
     """The listener on the host listens on all of its addresses: the box's gateway must not be one of them."""
-    labelled = engine.get("/networks", filters=f'{{"label": ["com.docker.compose.project={boxed.project}"]}}')
-    gateways = [config["Gateway"] for network in labelled for config in engine.get(f"/networks/{network['Id']}")["IPAM"]["Config"]]
+    networks = engine.networks(f"com.docker.compose.project={boxed.project}")
+    subnets = [ipaddress.ip_network(config["Subnet"]) for network in networks for config in network["IPAM"]["Config"]]
+    # The engine takes a subnet's first address for the host.
+    gateways = [str(next(subnet.hosts())) for subnet in subnets]
     assert gateways
     found = {(service, gateway) for (service, container), gateway in itertools.product(containers(boxed).items(), gateways)
              if reaches(docker, container, gateway)}  # fmt: skip

@@ -115,7 +115,7 @@ def test_seats_are_small_apart_and_see_only_themselves(seat_at, engine, each):
 
 def resolves(docker: DockerClient, container: str, name: str) -> bool:
     try:
-        docker.execute(container, ["getent", "hosts", name])
+        docker.execute(container, ["timeout", "2", "getent", "hosts", name])
     except DockerException:
         return False
     return True
