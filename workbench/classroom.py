@@ -30,8 +30,7 @@ def up(case: Case, seat: SeatName = "") -> None:
     mine = _seat(case, seat)
     new = learner.copy(mine)
     gate.build(mine.lab, ["broken"])
-    with console.step(f"starting {mine.project}"):
-        mine.standing().up()
+    _stand(mine)
     console.out.print(Markdown(f"# Case {mine.lab.case}"))
     console.out.print(Markdown(learner.introduction(mine)))
     console.out.print()
@@ -48,6 +47,11 @@ def up(case: Case, seat: SeatName = "") -> None:
         ("down", "takes the stack down"),
     ):
         console.out.print(f"  {mine.command(verb)}   {says}")
+
+
+def _stand(mine: Seat) -> None:
+    with console.step(f"starting {mine.project}"):
+        mine.standing().up()
 
 
 def check(case: Case, seat: SeatName = "") -> None:
@@ -121,8 +125,7 @@ def reset(case: Case, seat: SeatName = "") -> None:
     if kept:
         console.out.print(f"what you had is kept in {kept.relative_to(ROOT)}/ until the next reset")
     if standing:
-        with console.step(f"starting {mine.project}"):
-            mine.standing().up()
+        _stand(mine)
     console.out.print(f"{mine.copy.relative_to(ROOT)}/ is as at the beginning")
 
 

@@ -22,10 +22,10 @@ class EngineError(RuntimeError):
 
 
 class Engine:
-    """The engine behind a socket."""
+    """The engine behind SOCKET."""
 
-    def __init__(self, socket: str = SOCKET) -> None:
-        self._client = httpx.Client(transport=httpx.HTTPTransport(uds=socket), base_url="http://engine", timeout=10)
+    def __init__(self) -> None:
+        self._client = httpx.Client(transport=httpx.HTTPTransport(uds=SOCKET), base_url="http://engine", timeout=10)
 
     def get(self, path: str, **query: str):
         """What the engine answers, from JSON. Raises EngineError."""
@@ -41,10 +41,10 @@ class Engine:
     def networks(self, *labels: str) -> list[dict]:
         return self.get("/networks", filters=json.dumps({"label": list(labels)}) if labels else "{}")
 
-    def free_subnets(self, routes: str | None = None) -> Iterator[str]:
-        """Subnets that no network of the engine and no route of the host (as /proc/net/route says them) touches."""
+    def free_subnets(self) -> Iterator[str]:
+        """Subnets that no network of the engine and no route of the host (HOST_ROUTES: its /proc/net/route) touches."""
         taken = [ipaddress.ip_network(config["Subnet"]) for network in self.networks() for config in _addresses(network)]
-        taken += _routes(os.environ.get("HOST_ROUTES", "") if routes is None else routes)
+        taken += _routes(os.environ.get("HOST_ROUTES", ""))
         for pool in POOLS:
             for subnet in ipaddress.ip_network(pool).subnets(new_prefix=SUBNET_BITS):
                 if not any(subnet.version == other.version and subnet.overlaps(other) for other in taken):

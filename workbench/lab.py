@@ -51,25 +51,30 @@ class Scenario(_Strict):
         return self
 
 
-class Oracle(_Strict):
+class Bound(_Strict):
     """A bound on one fact. Its name is a sentence that can be false."""
 
     fact: str
     min: float | None = None
     max: float | None = None
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> "Bound":
+        if self.min is None and self.max is None:
+            raise ValueError("needs min, max or both: what has no bound cannot fail")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is above max {self.max}")
+        return self
+
+
+class Oracle(Bound):
+    """What a run is judged by."""
+
     #: The fact that counts the samples, and how many are enough to judge.
     samples: str
     at_least: float = Field(gt=0)
     #: What a value out of bounds means: the incident (red), or that something else is broken (failed).
     otherwise: Literal["red", "failed"] = "red"
-
-    @model_validator(mode="after")
-    def _has_a_bound(self) -> "Oracle":
-        if self.min is None and self.max is None:
-            raise ValueError("needs min, max or both: an oracle without a bound cannot fail")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"min {self.min} is above max {self.max}")
-        return self
 
 
 class Claim(_Strict):
@@ -121,20 +126,11 @@ class Recording(_Strict):
     secrets: str | None = None
 
 
-class Guard(_Strict):
-    """What a learner's version must leave as it is, as a bound on a fact. Its name is a sentence that can be false."""
+class Guard(Bound):
+    """What a learner's version must leave as it is."""
 
-    fact: str
-    min: float | None = None
-    max: float | None = None
     #: Why a version beyond the bound is refused.
     refusal: Sentence
-
-    @model_validator(mode="after")
-    def _has_a_bound(self) -> "Guard":
-        if self.min is None and self.max is None:
-            raise ValueError("needs min, max or both: a guard without a bound cannot refuse")
-        return self
 
 
 class Cheat(_Strict):

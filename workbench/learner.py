@@ -258,12 +258,8 @@ def broken_guards(lab: Lab, facts: Facts) -> list[str]:
     refusals = []
     for guard in lab.learner.guards.values():
         value = facts[guard.fact]
-        low = guard.min is not None and (value is None or value < guard.min)
-        high = guard.max is not None and (value is None or value > guard.max)
-        if low or high:
-            shown = "none" if value is None else f"{value:g}"
-            bound = f"at least {guard.min:g}" if low else f"at most {guard.max:g}"
-            refusals.append(f"{guard.refusal} ({guard.fact} {shown}, {bound} is asked for)")
+        if value is None or not oracle.holds(guard, value):
+            refusals.append(f"{guard.refusal} ({guard.fact} {oracle.number(value)}, {oracle.bounds(guard)} is asked for)")
     return refusals
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from workbench.lab import Lab, Oracle, Verdict
+from workbench.lab import Bound, Lab, Oracle, Verdict
 from workbench.recording import Run
 
 Facts = dict[str, float | int | str | None]
@@ -47,17 +47,28 @@ def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
         verdict = "failed" if oracle.otherwise == "failed" else "undecided"
         return (
             verdict,
-            f"{sentence}: not seen often enough ({oracle.samples} {_number(samples)}, needs {_number(oracle.at_least)})",
+            f"{sentence}: not seen often enough ({oracle.samples} {number(samples)}, needs {number(oracle.at_least)})",
         )
-    bounds = [f"at least {_number(oracle.min)}"] if oracle.min is not None else []
-    bounds += [f"at most {_number(oracle.max)}"] if oracle.max is not None else []
-    low = oracle.min is not None and value < oracle.min
-    high = oracle.max is not None and value > oracle.max
-    said = f"{oracle.fact} {_number(value)}, {' and '.join(bounds)} is well"
-    if low or high:
+    said = f"{oracle.fact} {number(value)}, {bounds(oracle)} is well"
+    if not holds(oracle, value):
         return oracle.otherwise, f"not so: {sentence} ({said})"
     return "green", f"{sentence} ({said})"
 
 
-def _number(value: float | str | None) -> str:
+def holds(bound: Bound, value: float) -> bool:
+    """Whether a value lies within a bound, its ends included."""
+    low = bound.min is not None and value < bound.min
+    high = bound.max is not None and value > bound.max
+    return not (low or high)
+
+
+def bounds(bound: Bound) -> str:
+    """A bound in words."""
+    said = [f"at least {number(bound.min)}"] if bound.min is not None else []
+    said += [f"at most {number(bound.max)}"] if bound.max is not None else []
+    return " and ".join(said)
+
+
+def number(value: float | str | None) -> str:
+    """A fact as it is said in a reason."""
     return "none" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -120,7 +120,8 @@ class Stack:
         tries = 5
         while True:
             tries -= 1
-            there = {network["Labels"]["com.docker.compose.network"]: network["IPAM"]["Config"] for network in self._networks()}
+            ours = self._engine.networks(f"{PROJECT_LABEL}={self.project}")
+            there = {network["Labels"]["com.docker.compose.network"]: network["IPAM"]["Config"] for network in ours}
             free = self._engine.free_subnets()
             subnets = {name: [each["Subnet"] for each in there.get(name, [])] or [next(free)] for name in self.model["networks"]}
             config = {name: {"ipam": {"config": [{"subnet": each} for each in found]}} for name, found in subnets.items()}
@@ -132,9 +133,6 @@ class Stack:
                     continue
                 raise
             return
-
-    def _networks(self) -> list[dict]:
-        return self._engine.networks(f"{PROJECT_LABEL}={self.project}")
 
     def exec(self, service: str, command: list[str], *, check: bool = True) -> str:
         """Runs a command inside a service and returns what it printed. Raises StackError where it fails."""
