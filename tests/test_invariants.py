@@ -60,8 +60,10 @@ def test_every_lab_tells_a_story_that_ends_well(each_lab):
 
 def test_every_service_with_a_build_has_its_dockerfile(each_lab):
     services = stack_of(each_lab)["services"]
-    contexts = {service["build"]["context"] for service in services.values() if "build" in service}
-    assert contexts == {path.parent.name for path in each_lab.folder.glob("*/Dockerfile")}
+    builds = [service["build"] for service in services.values() if "build" in service]
+    used = {(each_lab.folder / build["context"] / build.get("dockerfile", "Dockerfile")).resolve() for build in builds}
+    assert all(path.is_file() for path in used)
+    assert set(each_lab.folder.glob("*/Dockerfile")) <= used
 
 
 def test_every_service_starts_from_the_box(each_lab):
@@ -74,9 +76,10 @@ def test_every_service_starts_from_the_box(each_lab):
 
 def test_every_dockerfile_starts_from_a_base_that_can_be_given():
     for path in files("Dockerfile"):
-        stages = re.findall(r"^FROM (\S+)", path.read_text(), re.MULTILINE)
-        assert "${BASE}" in stages, path
-        assert set(stages) <= {"${BASE}", "${TOOLS}"}, path
+        stages = re.findall(r"^FROM (\S+)(?: AS (\S+))?", path.read_text(), re.MULTILINE)
+        begun_from, names = ({stage[part] for stage in stages} for part in (0, 1))
+        assert "${BASE}" in begun_from, path
+        assert begun_from <= {"${BASE}", "${TOOLS}"} | names, path
 
 
 def test_case_numbers_differ():

@@ -11,7 +11,7 @@ import pyshark
 
 from workbench import connections, gate, lab, ledger, packets, recording
 
-ROUNDS = 5
+ROUNDS = 9
 
 
 def decoding(capture: Path) -> dict[str, float]:
@@ -19,8 +19,15 @@ def decoding(capture: Path) -> dict[str, float]:
     of connections, and pyshark reading the same fields of TLS and TCP. Medians of ROUNDS, pyshark's of one."""
     command = packets.tshark_command(capture)
     number = len(packets.table(capture))
-    plain = _median(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True))
-    ours = _median(lambda: connections.from_packets(packets.table(capture)))
+    # By turns, so that whatever else the machine does falls on both.
+    rounds = [
+        (
+            _seconds(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)),
+            _seconds(lambda: connections.from_packets(packets.table(capture))),
+        )
+        for _ in range(ROUNDS)
+    ]
+    plain, ours = map(statistics.median, zip(*rounds, strict=True))
     slow = _seconds(lambda: _with_pyshark(capture))
     return {"packets": number, "tshark": number / plain, "workbench": number / ours, "pyshark": number / slow}
 
@@ -36,10 +43,6 @@ def _seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
-
-
-def _median(work: Callable[[], object]) -> float:
-    return statistics.median(_seconds(work) for _ in range(ROUNDS))
 
 
 def peak_memory(run: recording.Run) -> dict[str, float]:

@@ -3,7 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -102,9 +102,7 @@ class _Connection:
             "session_id_given": self.session_id_given,
         }
         for name, side in (("client", self.client), ("server", self.server)):
-            values = asdict(side)
-            del values["change_cipher_spec"]
-            row |= {f"{name}_{key}": value for key, value in values.items()}
+            row |= {f"{name}_{key}": value for key, value in vars(side).items() if key != "change_cipher_spec"}
         return row
 
 
@@ -145,7 +143,8 @@ def from_packets(rows: pd.DataFrame) -> pd.DataFrame:
 def _ends(rows: pd.DataFrame) -> dict[int, tuple]:
     """Client and server of each connection: its first SYN or Hello tells, where there is none the ports."""
     guessed, told = {}, {}
-    for packet in rows.itertuples(index=False):
+    may_tell = (rows["flags"] & SYN > 0) | (rows["messages"] != "") | ~rows["stream"].duplicated()
+    for packet in rows[may_tell].itertuples(index=False):
         if packet.stream in told:
             continue
         source, target = (packet.src, packet.sport), (packet.dst, packet.dport)

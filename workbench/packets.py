@@ -1,9 +1,10 @@
 """From a capture file to a table with one row per TCP packet, by one tshark command that anyone can paste."""
 
 import functools
-import io
 import shlex
 import subprocess
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -82,23 +83,27 @@ def table(capture: Path | str) -> pd.DataFrame:
         raise CaptureError(f"{path}: cannot be read ({error.strerror})") from None
     if empty:
         raise CaptureError(f"{path}: the file is empty; was the capture stopped before it wrote?")
-    done = subprocess.run(tshark_command(path), capture_output=True, check=False)
-    if done.returncode != 0 and not done.stdout and b"cut short" not in done.stderr:
-        said = [line for line in done.stderr.decode(errors="replace").splitlines() if line.startswith("tshark: ")]
-        reason = said[0].removeprefix("tshark: ") if said else f"tshark ended with {done.returncode}"
+    with tempfile.TemporaryFile() as errors:
+        # Parsed while tshark goes on writing.
+        with subprocess.Popen(tshark_command(path), stdout=subprocess.PIPE, stderr=errors) as tshark:
+            rows = pd.read_csv(
+                tshark.stdout,
+                sep="\t",
+                header=None,
+                names=list(FIELDS),
+                dtype=object,
+                na_filter=False,
+                quoting=3,
+                on_bad_lines="skip",
+            )
+        errors.seek(0)
+        stderr = errors.read()
+    if tshark.returncode != 0 and rows.empty and b"cut short" not in stderr:
+        said = [line for line in stderr.decode(errors="replace").splitlines() if line.startswith("tshark: ")]
+        reason = said[0].removeprefix("tshark: ") if said else f"tshark ended with {tshark.returncode}"
         raise CaptureError(f"{path}: not a capture that tshark can read ({reason})")
-    if not done.stdout:
+    if rows.empty:
         _require_network_packets(path)
-    rows = pd.read_csv(
-        io.BytesIO(done.stdout),
-        sep="\t",
-        header=None,
-        names=list(FIELDS),
-        dtype=str,
-        keep_default_na=False,
-        quoting=3,
-        on_bad_lines="skip",
-    )
     return _typed(rows)
 
 
@@ -124,15 +129,18 @@ def _require_network_packets(path: Path) -> None:
 
 def _typed(rows: pd.DataFrame) -> pd.DataFrame:
     # Inside a tunnel there are several addresses in one packet: the innermost carry the connection.
-    for column in ("src", "dst", "src6", "dst6"):
-        rows[column] = rows[column].str.rsplit(",", n=1).str[-1]
-    rows["src"] = rows["src"].where(rows["src"] != "", rows["src6"])
-    rows["dst"] = rows["dst"].where(rows["dst"] != "", rows["dst6"])
-    for column in ("sport", "dport", "flags", "stream", "bytes"):
-        rows[column] = rows[column].str.rsplit(",", n=1).str[-1]
-    rows["flags"] = rows["flags"].map(lambda flags: int(flags, 16)).astype("int64")
+    for column in ("src", "dst", "src6", "dst6", "sport", "dport", "flags", "stream", "bytes"):
+        rows[column] = _objects(value.rpartition(",")[2] for value in rows[column])
+    for column in ("src", "dst"):
+        rows[column] = _objects(four or six for four, six in zip(rows[column], rows[f"{column}6"], strict=True))
+    rows["flags"] = pd.Series([int(flags, 16) for flags in rows["flags"]], dtype="int64")
     rows[["sport", "dport"]] = rows[["sport", "dport"]].astype("int64")
     return rows.drop(columns=["src6", "dst6"]).astype(_NUMBERS)
+
+
+def _objects(values: Iterable[str]) -> pd.Series:
+    """A column of plain strings: pandas' own type for text is many times slower to walk through."""
+    return pd.Series(list(values), dtype=object)
 
 
 def names(field: str) -> dict[int, str]:
