@@ -33,13 +33,15 @@ install_mmdebstrap() {
 }
 
 bootstrap_suite() {
-  local log options='--variant=minbase --include=ca-certificates'
+  local log forget options='--variant=minbase --include=ca-certificates'
   log=$(mktemp)
+  # As in Debian's own images, apt keeps neither packages nor what it has worked out of its lists.
+  # shellcheck disable=SC2016
+  forget='printf "APT::Keep-Downloaded-Packages false;\nDir::Cache { pkgcache \"\"; srcpkgcache \"\"; };\n" >"$1/etc/apt/apt.conf.d/90keep-nothing"; rm -f "$1"/var/cache/apt/*.bin'
   # A user without root bootstraps in a user namespace; mmdebstrap chooses by itself.
   # shellcheck disable=SC2086
   if ! mmdebstrap $options --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-      --dpkgopt='path-exclude=/usr/share/man/*' --aptopt='APT::Keep-Downloaded-Packages "false"' \
-      --aptopt='Dir::Cache::pkgcache ""' --aptopt='Dir::Cache::srcpkgcache ""' "$1" - "$mirror" 2>"$log" \
+      --dpkgopt='path-exclude=/usr/share/man/*' --customize-hook="$forget" "$1" - "$mirror" 2>"$log" \
       | docker import --change 'CMD ["bash"]' - "$2" >/dev/null; then
     tail -n 5 "$log" >&2
     die "mmdebstrap could not make $1 from $mirror; the whole log is $log (a suite that has left the mirror: DEBIAN_MIRROR=http://archive.debian.org/debian, or name another image in BASE_$(echo "$1" | tr '[:lower:]' '[:upper:]'))"

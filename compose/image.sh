@@ -1,47 +1,65 @@
 # shellcheck shell=bash disable=SC2154
-# Images named by the hash of what they are made of, so that a change makes a new one: sourced, after say.sh.
+# Images named by the hash of what they are made of, so that a change makes a new one: sourced, after say.sh, in the
+# repository's folder.
 
-# BuildKit where the client has it: old ones (below 23) by themselves, newer ones as a plugin.
-choose_builder() {
-  local major
-  major=$(docker version --format '{{.Client.Version}}' 2>/dev/null | cut -d. -f1)
-  if docker buildx version >/dev/null 2>&1 || [ "${major:-23}" -lt 23 ]; then
-    export DOCKER_BUILDKIT=1
-  else
-    export DOCKER_BUILDKIT=0
-  fi
+socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
+
+# Sets `options` for a container of ours that speaks to the engine: its socket, the repository at its own path, the
+# caller's rights, and the names of the bases.
+engine_options() {
+  local socket suite name
+  socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
+  socket=${DOCKER_HOST:-$socket}
+  case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac
+  options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
+    --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
+    --volume "$socket:/var/run/docker.sock" --volume "$PWD:$PWD" --workdir "$PWD")
+  for suite in trixie bookworm bullseye; do
+    name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
+    options+=(--env "$name=${!name:-incident-labs/base:$suite}")
+  done
 }
 
-build_image() { docker build --label incident-labs=image --build-arg BASE=incident-labs/base:trixie "$@"; }
-
-# make_image NAME FOLDER WHAT FILE...: sets `image` to incident-labs/NAME:<hash of the files>, and builds the folder
-# where there is no such image yet.
+# make_image NAME WHAT FILE... -- COMMAND...: sets `image` to incident-labs/NAME:<hash of the files>, and has the
+# command make it where there is no such image yet.
 make_image() {
-  local name=$1 folder=$2 what=$3 log
-  shift 3
-  image=incident-labs/$name:$(hash_of "$@")
+  local name=$1 what=$2 files=() log
+  shift 2
+  while [ "$1" != -- ]; do files+=("$1"); shift; done
+  shift
+  image=incident-labs/$name:$(hash_of "${files[@]}")
   ! docker image inspect "$image" >/dev/null 2>&1 || return 0
   bash compose/bases.sh trixie || exit 1
-  choose_builder
   say "building the $name image ($what)"
   log=$(mktemp)
-  build_image --tag "incident-labs/$name" --tag "$image" "$folder" >"$log" 2>&1 &
+  "$@" >"$log" 2>&1 &
   wait_saying $! "building the $name image" \
     || { tail -n 12 "$log" >&2; die "the $name image does not build; the whole log is $log"; }
+  docker tag "$image" "incident-labs/$name"
   rm -f "$log"
 }
 
-# The part of the workbench that can build a lab's images, and is there long before the rest.
+# With the builder that every client has: newer clients have BuildKit as a plugin only, which may be missing.
+build_plainly() {
+  if docker buildx version >/dev/null 2>&1; then export DOCKER_BUILDKIT=1; else export DOCKER_BUILDKIT=0; fi
+  docker build --label incident-labs=image --build-arg BASE=incident-labs/base:trixie --tag "$image" "$1"
+}
+
+# Needs engine_options.
+with_compose() { docker run "${options[@]}" --env IMAGE="$image" --env BASE="$compose" "$compose" docker compose "$@"; }
+
 compose_image() {
-  choose_builder
-  build_image --target compose --tag incident-labs/compose workbench
+  make_image compose "compose; a quarter of a minute" compose/images/compose/Dockerfile -- build_plainly compose/images/compose
+  compose=$image
 }
 
 workbench_image() {
-  make_image workbench workbench "tshark, compose, Python packages; about a minute and a half" \
-    workbench/Dockerfile workbench/requirements.txt
+  compose_image
+  make_image workbench "tshark, Python packages; about a minute" \
+    compose/images/compose/Dockerfile workbench/Dockerfile workbench/requirements.txt -- \
+    with_compose --file workbench/compose.yaml build
 }
 
 browser_image() {
-  make_image browser compose/images/browser "Chromium; about a minute" compose/images/browser/Dockerfile
+  make_image browser "Chromium; about a minute" compose/images/browser/Dockerfile -- build_plainly compose/images/browser
 }

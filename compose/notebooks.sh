@@ -6,8 +6,8 @@
 # at 127.0.0.1 and passes them on through a Unix socket, in a volume that both mount.
 set -euo pipefail
 export LC_ALL=C
-cd "$(dirname "$0")/.."
-root=$(pwd -P)
+cd "$(cd "$(dirname "$0")/.." && pwd -P)"
+root=$PWD
 first_port=8888 last_port=8987
 
 part=notebooks
@@ -115,6 +115,7 @@ if running "$name" && running "$door"; then
   echo "JupyterLab is open already: $url (docker stop $name ends it)"
   exit 0
 fi
+engine_options
 workbench_image
 close
 trap close EXIT

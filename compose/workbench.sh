@@ -7,8 +7,8 @@
 #   --for        makes the bases of that lab's stack (SCENARIO: story, all or a name)
 # `facts FILE` reads the file here, where its name and its permissions mean what the caller means.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-root=$(pwd -P)
+cd "$(cd "$(dirname "$0")/.." && pwd -P)"
+root=$PWD
 turn=incident-labs-measuring
 
 part=workbench
@@ -17,7 +17,7 @@ part=workbench
 # shellcheck source=compose/image.sh
 . compose/image.sh
 
-measured='' lab='' scenario='' bases=''
+measured='' lab='' scenario='' bases='' meanwhile=''
 while [ $# -gt 0 ]; do
   case $1 in
     --measured) measured=yes; shift ;;
@@ -50,16 +50,16 @@ make_ready() {
     [[ $* != "python -m workbench run "* && $* != "bash tests/gate.sh "* ]] || say "without an engine: make replay LAB=$lab judges the recorded runs again"
     exit 2
   }
+  engine_options
   bash compose/bases.sh trixie || exit 1
-  choose_options
   if [ -n "$lab" ]; then
     # shellcheck disable=SC2046
     bash compose/bases.sh trixie $(suites) &
     bases=$!
   fi
-  meanwhile=''
   trap end_meanwhile EXIT
   trap 'exit 130' INT TERM HUP
+  compose_image
   if [ -n "$lab" ] && ! docker image inspect incident-labs/workbench >/dev/null 2>&1; then
     build_meanwhile &
     meanwhile=$!
@@ -74,16 +74,13 @@ make_ready() {
 # is said, when the workbench builds what is missing.
 build_meanwhile() {
   local each
-  compose_image && wait_for_bases || return 0
+  # A process can wait for its own children only.
+  while kill -0 "$bases" 2>/dev/null; do sleep 1; done
   for each in labs/*/; do
     each=$(basename "$each")
-    [[ $lab != "$each" && $lab != all ]] \
-      || docker run "${options[@]}" incident-labs/compose docker compose --file "labs/$each/compose.yaml" build || :
+    [[ $lab != "$each" && $lab != all ]] || with_compose --file "labs/$each/compose.yaml" build || :
   done
 } >/dev/null 2>&1
-
-# A process can wait for its own children only.
-wait_for_bases() { while kill -0 "$bases" 2>/dev/null; do sleep 1; done; }
 
 end_meanwhile() {
   local id
@@ -134,27 +131,9 @@ wait_for_turn() {
   done
 }
 
-# Every container of ours has the socket, the repository at its own path, and the caller's rights.
-choose_options() {
-  local socket suite name
-  socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
-  socket=${DOCKER_HOST:-$socket}
-  case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac
-
-  options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
-    --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
-    --volume "$socket:/var/run/docker.sock" --volume "$root:$root" --workdir "$root"
-    --env PYTHONPATH="$root" --env PATIENCE --env LAB_RUNS --env HOST_ROUTES="$(cat /proc/net/route 2>/dev/null)")
-  for suite in trixie bookworm bullseye; do
-    name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
-    options+=(--env "$name=${!name:-incident-labs/base:$suite}")
-  done
-  [ ! -t 1 ] || options+=(--env FORCE_COLOR=1 --env "COLUMNS=$(tput cols 2>/dev/null || echo 100)")
-}
-
-socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
-
 make_ready "$@"
+options+=(--env PYTHONPATH="$root" --env PATIENCE --env LAB_RUNS --env HOST_ROUTES="$(cat /proc/net/route 2>/dev/null)")
+[ ! -t 1 ] || options+=(--env FORCE_COLOR=1 --env "COLUMNS=$(tput cols 2>/dev/null || echo 100)")
 if [ -n "$measured" ]; then
   draw_ticket
   wait_for_turn
