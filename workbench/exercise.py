@@ -340,11 +340,17 @@ def tried(name: str, text: str, changes: dict[str, tuple[str, str]]) -> Question
         return {letter for letter, (scenario, _) in changes.items() if case.judged(scenario).verdict == "green"}
 
     def measured(case: Case, letter: str) -> str:
-        column = case.lab.columns[0]
-        judged = {name: case.judged(name) for name in (changes[letter][0], "broken")}
-        change, broken = (f"{judgement.facts[column.fact]:{column.format}}" for judgement in judged.values())
-        verdict = judged[changes[letter][0]].verdict
-        return f"Recorded with this change alone, and judged {verdict}: {change} {column.title}, against {broken} without it."
+        judging = {rule.fact for rule in case.lab.oracles.values()}
+        change, broken = case.judged(changes[letter][0]), case.judged("broken")
+        facts = (change.facts, broken.facts)
+        said = [
+            f"{{:{column.format}}} {column.title}, against {{:{column.format}}} without it".format(
+                *(each[column.fact] for each in facts)
+            )
+            for column in case.lab.columns
+            if column.fact in judging
+        ]
+        return f"Recorded with this change alone, and judged {change.verdict}: {'; '.join(said)}."
 
     return Question(
         name,

@@ -118,10 +118,12 @@ class Version(_Strict):
 class Recording(_Strict):
     #: The service in whose network the wire is recorded.
     at: str
-    #: tshark display filter of the packets that a recorded run keeps.
+    #: tshark display filter of the packets that a recorded run keeps; {service} stands for that service's address.
     keep: str
     #: Container logs worth keeping, and the text that a kept line contains.
     logs: dict[str, list[str]] = {}
+    #: Files that a drive leaves in the run's folder beside its metrics, and that a recorded run keeps.
+    files: list[str] = []
     #: File inside a service to which it writes TLS secrets (NSS key log), as service:path.
     secrets: str | None = None
 

@@ -68,6 +68,71 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     )
 
 
+def flame_graph(stacks: str, root: str, marked: str, title: str) -> alt.LayerChart:
+    """Collapsed stacks (one a line, frames between semicolons, a count at the end) from the frame that holds `root`
+    upwards; frames that hold `marked`, and what they call, stand out. Frames below one in 200 are left out."""
+    frames = pd.DataFrame(_frames(stacks, root, marked))
+    frames = frames[frames["end"] - frames["start"] >= 0.5]
+    frames["label"] = [
+        frame.rpartition("/")[2] if (end - start) > 1.1 * len(frame.rpartition("/")[2]) else ""
+        for frame, start, end in zip(frames["frame"], frames["start"], frames["end"], strict=True)
+    ]
+    frames["middle"] = (frames["start"] + frames["end"]) / 2
+    height = alt.Step(13)
+    base = alt.Chart(frames, title=title, width=WIDTH, height=height)
+    level = alt.Y("level:O", title=None, axis=None, sort="descending")
+    colour = alt.Color(
+        "kind:N", scale=alt.Scale(domain=[marked, "other"], range=[BROKEN, "#cfd6dc"]), title=None, legend=alt.Legend(orient="top")
+    )
+    boxes = base.mark_rect(stroke="white", strokeWidth=0.5).encode(
+        x=alt.X("start:Q", title=f"% of the samples under {root}", scale=alt.Scale(domain=[0, 100], nice=False)),
+        x2="end:Q",
+        y=level,
+        color=colour,
+        tooltip=["frame:N"],
+    )
+    words = base.mark_text(fontSize=9).encode(x="middle:Q", y=level, text="label:N")
+    return boxes + words
+
+
+def _frames(stacks: str, root: str, marked: str) -> list[dict]:
+    """Rows `frame`, `level`, `start` and `end` (per cent of all samples), `kind`; calls of one frame side by side."""
+    tree: dict = {}
+    total = 0
+    for line in stacks.splitlines():
+        path, _, count = line.rpartition(" ")
+        frames = path.split(";")
+        first = next((number for number, frame in enumerate(frames) if root in frame), None)
+        if first is None:
+            continue
+        total += int(count)
+        level = tree
+        for frame in frames[first:]:
+            entry = level.setdefault(frame, {"samples": 0, "calls": {}})
+            entry["samples"] += int(count)
+            level = entry["calls"]
+    rows: list[dict] = []
+    _lay_out(tree, 0, 0, False, marked, total, rows)
+    return rows
+
+
+def _lay_out(calls: dict, level: int, start: int, within: bool, marked: str, total: int, rows: list[dict]) -> None:
+    for frame, entry in sorted(calls.items()):
+        inside = within or marked in frame
+        end = start + entry["samples"]
+        kind = marked if inside else "other"
+        rows.append({"frame": frame, "level": level, "start": 100 * start / total, "end": 100 * end / total, "kind": kind})
+        _lay_out(entry["calls"], level + 1, start, inside, marked, total, rows)
+        start = end
+
+
+def share_of_samples(stacks: str, root: str, marked: str) -> float | None:
+    """The share of the samples under `root` that are within `marked`; None where there is no sample."""
+    counted = [(path, int(count)) for path, _, count in (line.rpartition(" ") for line in stacks.splitlines()) if root in path]
+    total = sum(count for _, count in counted)
+    return sum(count for path, count in counted if marked in path) / total if total else None
+
+
 def svg(chart: alt.TopLevelMixin) -> str:
     """The chart as a picture that needs no script."""
     return vl_convert.vegalite_to_svg(chart.to_dict())

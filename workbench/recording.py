@@ -36,7 +36,8 @@ class Run:
     @cached_property
     def meta(self) -> dict:
         """run.json: lab, scenario, started, seconds, window (start and end of the recording, seconds since the epoch),
-        versions, host, settings, cpu_of_others (cores), disturbed, failure (None, or why the stack failed)."""
+        versions, host, addresses (by service), settings, cpu_of_others (cores), disturbed, failure (None, or why the
+        stack failed)."""
         return json.loads((self.folder / META).read_text())
 
     @property
@@ -80,6 +81,10 @@ class Recorder:
         line = json.dumps({"time": time.time()} | {"source": source} | values)
         with self._lock:
             self._metrics.write(line + "\n")
+
+    def keep(self, name: str, text: str) -> None:
+        """Leaves a file in the run's folder; lab.toml's recording.files says which of them a recorded run keeps."""
+        (self._folder / name).write_text(text)
 
     @contextlib.contextmanager
     def capture(self) -> Iterator[None]:
@@ -148,6 +153,7 @@ def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
     try:
         with stack.running(setup, settings, folder) as running:
             meta["host"] = _host(running)
+            meta["addresses"] = {service: own[0] for service in running.services if (own := running.addresses(service))}
             recorder = Recorder(running, folder)
             try:
                 with console.step("driving and recording"):
@@ -176,14 +182,20 @@ def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
 def trim(run: Run, lab: Lab, target: Path) -> Run:
     """Copies a run to `target` with the packets and log lines that lab.toml keeps, and the SHA-256 of each file."""
     target.mkdir(parents=True)
-    _tool("tshark", "-n", "-r", run.capture, "-Y", lab.recording.keep, "-w", target / CAPTURE)
+    # Braces are tshark's too (`tcp.port in {1, 2}`): only names of services are filled in.
+    keep = lab.recording.keep
+    for service, address in run.meta["addresses"].items():
+        keep = keep.replace(f"{{{service}}}", address)
+    _tool("tshark", "-n", "-r", run.capture, "-Y", keep, "-w", target / CAPTURE)
     (target / METRICS).write_text((run.folder / METRICS).read_text())
+    for name in lab.recording.files:
+        (target / name).write_text((run.folder / name).read_text())
     for service, kept in lab.recording.logs.items():
         lines = [line for line in run.log(service).splitlines() if any(text in line for text in kept)]
         (target / f"{service}.log").write_text("\n".join(lines[:400]) + "\n")
     files = sorted(path for path in target.iterdir())
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    meta = run.meta | {"kept": lab.recording.keep, "sha256": digests}
+    meta = run.meta | {"kept": keep, "sha256": digests}
     (target / META).write_text(json.dumps(meta, indent=1) + "\n")
     return Run(target)
 

@@ -12,8 +12,9 @@ from workbench.lab import ROOT
 def ran(request):
     """A lab, and what its story and one of its wrong fixes came to. `make gate` runs all of them."""
     chosen = lab.load(request.param)
-    wrong = next(name for name, scenario in chosen.scenarios.items() if scenario.kind == "wrong_fix")
-    order = [*chosen.story(), wrong, "broken"]
+    wrong = [name for name, scenario in chosen.scenarios.items() if scenario.kind == "wrong_fix"]
+    told = chosen.story()
+    order = [*told, *([] if set(told) & set(wrong) else wrong[:1]), "broken"]
     return chosen, gate.run_scenarios(chosen, order)
 
 

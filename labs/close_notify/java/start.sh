@@ -1,0 +1,62 @@
+#!/bin/sh
+# start.sh server|client: starts one side with the JRE that the environment names; the client with the libraries that
+# it names, too. With WITNESS set the client logs TLS and its threads, and writes its secrets: dear, so only one does.
+set -eu
+
+java=/opt/jre/$JRE/bin/java
+missing() { echo "start: $1 is not in this image; it has: $2" >&2; exit 2; }
+[ -x "$java" ] || missing "JRE=$JRE" "$(cd /opt/jre && echo *)"
+
+cd /run/service
+
+# A key made at every start, for tests only. 3DES, because the old JRE reads no newer PKCS#12.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
+  -subj '/CN=TEST ONLY incident-labs' -addext subjectAltName=DNS:server,DNS:localhost 2>openssl.log \
+  || { cat openssl.log >&2; exit 2; }
+old_pkcs12='-passout pass:test-only -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1'
+# shellcheck disable=SC2086
+openssl pkcs12 -export -in cert.pem -inkey key.pem -out keystore.p12 $old_pkcs12
+
+ready_when_it_answers() {
+  until openssl s_client -connect 127.0.0.1:8443 </dev/null >/dev/null 2>&1; do sleep 0.3; done
+  touch ready
+}
+
+"$java" -version 2>&1 | head -n 1
+common="-XX:+UseSerialGC -Xmx96m -Xss512k"
+tls='--server.port=8443 --server.ssl.key-store=keystore.p12 --server.ssl.key-store-type=PKCS12 --server.ssl.key-store-password=test-only'
+quiet='--spring.main.banner-mode=off --spring.main.lazy-initialization=true --logging.level.root=error --logging.level.org.springframework.boot=off'
+
+if [ "$1" = server ]; then
+  ready_when_it_answers &
+  # shellcheck disable=SC2086
+  exec "$java" $common -cp "/opt/soap/server.jar:/opt/boot/2.4.1/*" \
+    incidentlabs.server.ServerApplication $tls $quiet --plain.port=8080 "--connection=$CONNECTION"
+fi
+
+[ -d "/opt/boot/$BOOT" ] || missing "BOOT=$BOOT" "$(cd /opt/boot && echo *)"
+libraries=/opt/httpcomponents
+for each in "httpclient-$HTTPCLIENT" "httpcore-$HTTPCORE"; do
+  [ -f "$libraries/$each.jar" ] || missing "$each" "$(cd $libraries && echo *.jar)"
+done
+case $BOOT in
+  2.*) own="/opt/soap/apache4.jar:$libraries/httpclient-$HTTPCLIENT.jar:$libraries/httpcore-$HTTPCORE.jar:$libraries/commons-codec-1.15.jar" ;;
+  *) own=/opt/soap/apache5.jar ;;
+esac
+
+# The server's certificate is trusted as it is found: it was made a moment ago.
+openssl s_client -connect server:8443 -servername server </dev/null 2>/dev/null | openssl x509 >server.pem
+# shellcheck disable=SC2086
+openssl pkcs12 -export -nokeys -in server.pem -out truststore.p12 $old_pkcs12 -jdktrust anyExtendedKeyUsage
+
+witness=''
+if [ -n "${WITNESS:-}" ]; then
+  witness="-javaagent:/opt/extract-tls-secrets.jar=/run/service/keys.log -Djavax.net.debug=ssl,handshake -Xlog:os+thread"
+fi
+
+ready_when_it_answers &
+# shellcheck disable=SC2086
+exec "$java" $common $witness "-Djdk.tls.client.protocols=$TLS" ${JAVA_OPTS:-} \
+  -Djavax.net.ssl.trustStore=/run/service/truststore.p12 -Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStorePassword=test-only \
+  -cp "/opt/soap/client.jar:$own:/opt/boot/$BOOT/*" \
+  incidentlabs.client.ClientApplication $tls $quiet "--sender=$SENDER" "--url=$URL"

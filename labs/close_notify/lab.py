@@ -1,0 +1,191 @@
+"""Drives SOAP requests through the client under study and the one nobody changed, and reads what each request paid."""
+
+import json
+import re
+import time
+from collections import Counter
+
+from workbench import connections, plots
+from workbench.stack import StackError
+
+#: Requests in a row before anything is measured: a cold JVM is not what this lab is about.
+WARM_UP = 100
+#: Rounds of requests, by turns with the baseline, so that what else the machine does falls on both.
+ROUNDS = 4
+#: Requests of the client that logs and writes secrets, of each profile, and of the article's curl loop.
+FEW, PROFILED, LOOP = 20, 60, 20
+#: What the specimen's log says of threads, sessions and ends of connections.
+TELLING = ("os,thread", "Fatal (", '"session id"', "Consuming server Certificate", "Try resuming", "No new session")
+UNCLEAN = "Fatal (INTERNAL_ERROR): closing inbound before receiving peer's close_notify"
+
+
+def drive(stack, recorder):
+    """Warms up, records rounds of requests and a few under the magnifying glass, then profiles."""
+    number = int(stack.environment("operator")["REQUESTS"])
+    for who in ("baseline", "client"):
+        bench(stack, who, WARM_UP)
+    bench(stack, "specimen", 2 * FEW)
+    with recorder.capture():
+        counters(stack, recorder)
+        for turn in range(ROUNDS):
+            # Who comes second is a little warmer.
+            for who in ("baseline", "client") if turn % 2 else ("client", "baseline"):
+                before = counters(stack, recorder)
+                measured = bench(stack, who, number)
+                after = counters(stack, recorder)
+                recorder.note("round", who=who, server_cpu_ns=after["cpu_ns"] - before["cpu_ns"], **measured)
+        magnified(stack, recorder)
+        for who in ("baseline", "client"):
+            recorder.note("loop", who=who, requests=LOOP, seconds=loop(stack, who))
+        counters(stack, recorder)
+    profiles(stack, recorder)
+
+
+def bench(stack, who, number):
+    """Lets a client make requests in a row; returns what it measured itself."""
+    url = f"https://{who}:8443/bench?n={number}"
+    answer = stack.exec("operator", ["curl", "--insecure", "--silent", "--show-error", "--write-out", "\n%{http_code}", url])
+    text, _, status = answer.rpartition("\n")
+    if status != "200":
+        raise StackError(f"{who}: {text.strip()[:300] or 'no answer'} ({status})")
+    return json.loads(text)
+
+
+def counters(stack, recorder):
+    """The server's own counters: CPU so far in nanoseconds, requests so far by the caller's address."""
+    found = json.loads(stack.exec("operator", ["curl", "--silent", "--fail", "http://server:8080/counters"]))
+    recorder.note("server", cpu_ns=found["cpu_ns"], **{f"from_{address}": made for address, made in found["requests"].items()})
+    return found
+
+
+def magnified(stack, recorder):
+    """A few requests of the client that logs: what its log says of them."""
+    # The engine passes on what is said a moment later.
+    time.sleep(0.5)
+    before = stack.logs("specimen")
+    measured = bench(stack, "specimen", FEW)
+    time.sleep(0.5)
+    said = stack.logs("specimen")[len(before) :]
+    recorder.note(
+        "specimen",
+        unclean=said.count(UNCLEAN),
+        threads_logged=len(re.findall(r"\[os,thread *\] Thread started", said)),
+        **measured,
+    )
+    recorder.keep("specimen.txt", "".join(line for line in said.splitlines(True) if any(word in line for word in TELLING)))
+
+
+def loop(stack, who):
+    """The article's measurement: a loop that starts curl for every request. Returns seconds."""
+    command = f"for i in $(seq {LOOP}); do curl --insecure --silent https://{who}:8443/ >/dev/null || exit 1; done"
+    timed = f"began=$(date +%s%N); {command}; echo $(($(date +%s%N) - began))"
+    return int(stack.exec("operator", ["sh", "-c", timed])) / 1e9
+
+
+def profiles(stack, recorder):
+    """Where the client spends its time, and where threads are started: what is measured is over by now."""
+    for name, event in (("wall", "wall"), ("plain", "none"), ("method", "java.lang.Thread.start"), ("function", "JVM_StartThread")):
+        try:
+            said = stack.exec("client", ["sh", "/opt/profile.sh", event, str(PROFILED)])
+        except StackError as error:
+            # Where the kernel keeps perf events to itself (perf_event_paranoid above 2) the last profile is not to be had.
+            if name != "function":
+                raise
+            recorder.note("profile", event=name, why_not=str(error))
+            continue
+        stacks = from_controller(said)
+        dropped = int(said.rpartition("made not entrant: ")[2])
+        recorder.note("profile", event=name, requests=PROFILED, samples=sum(stacks.values()), made_not_entrant=dropped)
+        recorder.keep(f"{name}.collapsed", "".join(f"{path} {samples}\n" for path, samples in stacks.items()))
+
+
+def from_controller(collapsed):
+    """The stacks that lead through the application's controller, from there on, with their samples."""
+    found = Counter()
+    for line in collapsed.splitlines():
+        path, _, samples = line.rpartition(" ")
+        _before, controller, above = path.partition("incidentlabs/client/ClientController.bench")
+        if controller:
+            found[controller + above] += int(samples)
+    return found
+
+
+def facts(run):
+    """What a request paid: threads by the JVM's own counter, handshakes on the wire, CPU by each process's own."""
+    notes = run.metrics
+    rounds = notes[notes["source"] == "round"]
+    mine, base = rounds[rounds["who"] == "client"], rounds[rounds["who"] == "baseline"]
+    specimen = notes[notes["source"] == "specimen"].iloc[-1]
+    loops = notes[notes["source"] == "loop"].set_index("who")
+    server = notes[notes["source"] == "server"]
+    profiled = notes[notes["source"] == "profile"].set_index("event")
+
+    # A published capture keeps the specimen only.
+    asked = {"specimen": int(specimen["requests"])}
+    if "kept" not in run.meta:
+        asked["client"] = int(mine["requests"].sum() + loops.loc["client", "requests"])
+    table = connections.table(run.capture)
+    addresses = run.meta["addresses"]
+    seen = table[table["client"].isin([addresses[who] for who in asked]) & (table["server"] == addresses["server"])]
+    tls = seen[seen["handshake"].notna()]
+    # Only the specimen's alerts can be read.
+    alerts = seen.loc[seen["client"] == addresses["specimen"], "client_alert"].dropna()
+    whole = seen[(seen["client_syns"] > 0) & (seen["client_fin"] | seen["client_rst"])]
+    requests = sum(asked.values())
+    every = int(mine["requests"].sum() + loops.loc["client", "requests"])
+    from_client = server[f"from_{addresses['client']}"].fillna(0)
+    cost, base_cost = cpu_ms(mine), cpu_ms(base)
+    return {
+        "threads_per_request": float(mine["threads_started"].sum() / mine["requests"].sum()),
+        "full_handshakes_per_request": float((tls["handshake"] == "full").sum() / requests),
+        "resumed_handshakes_per_request": float((tls["handshake"] == "resumed").sum() / requests),
+        "unfinished_handshakes": int((tls["handshake"] == "unfinished").sum()),
+        "connections_per_request": float(len(tls) / requests),
+        "requests": requests,
+        "rounds": len(mine),
+        "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / every),
+        "tls_share": share(whole["handshake"].notna()),
+        "session_id_offered_share": share(tls["session_id_offered"] != ""),
+        "session_offered_share": share(tls["session_offered"]),
+        "alerts_beyond_close_notify": int((alerts != "close_notify").sum()),
+        "close_notify_per_request": float((alerts == "close_notify").sum() / specimen["requests"]),
+        "hello_retry_requests": int(tls["retry_request"].sum()),
+        "resets_per_request": float(seen["client_rst"].sum() / requests),
+        "unclean_ends_per_request": float(specimen["unclean"] / specimen["requests"]),
+        "threads_logged_per_request": float(specimen["threads_logged"] / specimen["requests"]),
+        "cpu_ms_per_request": float(cost.median()),
+        "baseline_cpu_ms_per_request": float(base_cost.median()),
+        "cpu_ratio": float((cost.to_numpy() / base_cost.to_numpy()).mean()),
+        "client_cpu_ms_per_request": float(mine["cpu_ns"].sum() / mine["requests"].sum() / 1e6),
+        "server_cpu_ms_per_request": float(mine["server_cpu_ns"].sum() / mine["requests"].sum() / 1e6),
+        "ms_per_request": float(mine["elapsed_ns"].sum() / mine["requests"].sum() / 1e6),
+        "time_ratio": float(mine["elapsed_ns"].sum() / base["elapsed_ns"].sum()),
+        "loop_ms_per_request": float(1000 * loops.loc["client", "seconds"] / loops.loc["client", "requests"]),
+        "loop_ratio": float(loops.loc["client", "seconds"] / loops.loc["baseline", "seconds"]),
+        "method_samples_per_request": per_request(profiled.loc["method"], "samples"),
+        "function_samples_per_request": per_request(profiled.loc["function"], "samples"),
+        "plain_made_not_entrant": number(profiled.loc["plain", "made_not_entrant"]),
+        "method_made_not_entrant": number(profiled.loc["method", "made_not_entrant"]),
+        "function_made_not_entrant": number(profiled.loc["function", "made_not_entrant"]),
+        "socket_read_share": plots.share_of_samples((run.folder / "wall.collapsed").read_text(), "ClientController", "socketRead"),
+    }
+
+
+def per_request(row, what):
+    """None where it was not measured."""
+    return None if number(row[what]) is None else float(row[what] / row["requests"])
+
+
+def number(value):
+    """A count as a whole number; None where there is none (pandas has NaN for it)."""
+    return None if value != value else int(value)
+
+
+def cpu_ms(rounds):
+    """CPU of client and server together, in milliseconds a request, round by round."""
+    return (rounds["cpu_ns"] + rounds["server_cpu_ns"]) / rounds["requests"] / 1e6
+
+
+def share(which):
+    """The share of rows that are true; None where there is no row."""
+    return float(which.mean()) if len(which) else None

@@ -1,0 +1,166 @@
+"""The questions of this case. Their answers are computed from the capture in hand."""
+
+import pandas as pd
+
+from workbench import exercise, plots
+from workbench.exercise import COUNT, ENDING, FRAME, SHARE, Moot, Question
+
+
+def symptom(run):
+    """Threads started, round by round, against the requests made."""
+    rounds = run.metrics[(run.metrics["source"] == "round") & (run.metrics["who"] == "client")]
+    named = [f"round {number}" for number in range(1, len(rounds) + 1)]
+    verdict = ["red" if row.threads_started > row.requests / 10 else "green" for row in rounds.itertuples()]
+    data = pd.DataFrame({"scenario": named, "verdict": verdict, "threads": rounds["threads_started"].to_numpy()})
+    requests = int(rounds["requests"].iloc[0])
+    return plots.bars(data, "threads", "threads started", f"Threads that the application started in rounds of {requests} requests")
+
+
+def finished(case):
+    """Connections whose handshake came to its end."""
+    table = case.connections
+    found = table[table["handshake"].isin(["full", "resumed"])]
+    if found.empty:
+        raise Moot("It holds no finished handshake.")
+    return found
+
+
+# What they pay
+
+
+def full_share(case):
+    return float((finished(case)["handshake"] == "full").mean())
+
+
+def about_share(case, given, right):
+    if SHARE.same(given, 1 - right):
+        return "That is the share of the others. A full handshake is one in which the server sends its Certificate."
+    return "Leave out unfinished handshakes, and divide the full ones by all of them (`handshake` in `case.connections`)."
+
+
+# What they offer
+
+
+def empty_ids(case):
+    return int((finished(case)["session_id_offered"] == "").sum())
+
+
+def about_ids(case, given, right):
+    table = finished(case)
+    if given == len(table) - right:
+        return "That many are filled. Asked is for how many are empty."
+    if given > len(table):
+        return "There are not even so many finished handshakes."
+    return "Look into each ClientHello (`tls.handshake.type == 1`): is the Session ID Length 0?"
+
+
+def certificates(case):
+    rows = case.packets
+    return int(rows["messages"].str.split(",").map(lambda messages: "11" in messages).sum())
+
+
+def about_certificates(case, given, right):
+    if given == len(finished(case)):
+        return "That is the number of finished handshakes. Not each of them needs a Certificate, or do they?"
+    return "Count the packets with `tls.handshake.type == 11`. Under TLS 1.3 they can be read because the capture decrypts itself."
+
+
+# How connections end
+
+
+def usual_ending(case):
+    found = exercise.endings(case)
+    if found.empty:
+        raise Moot("It holds no end of a connection.")
+    side, sign = found[["side", "sign"]].value_counts().index[0]
+    return side, sign
+
+
+def about_ending(case, given, right):
+    look = "Follow one connection to its last packets (`tcp.stream == 3`, say): which one comes first?"
+    if given[0] == right[0]:
+        return f"The side is right, what it sends first is something else. {look}"
+    if given[1] == right[1]:
+        return "That is what is sent, but look from whose port it comes: the server's is 8443."
+    return f"Neither the side nor what it sends. {look}"
+
+
+def first_client_alert(case):
+    rows = case.packets
+    ports = set(case.connections["server_port"])
+    found = rows[rows["dport"].isin(ports) & rows["record_types"].str.split(",").map(lambda types: exercise.ALERT in types)]
+    return int(found["frame"].iloc[0]) if len(found) else None
+
+
+def about_alert(case, given, right):
+    if given is None:
+        return "There is one. Look for `tls.alert_message` in packets to port 8443."
+    if right is None:
+        return "That one is no alert of the client's."
+    packet = case.packets[case.packets["frame"] == given]
+    if packet.empty:
+        return "The capture has no TCP packet of that number."
+    if exercise.ALERT not in packet["record_types"].iloc[0].split(","):
+        return "There is no alert in that frame (`tls.record.content_type == 21`)."
+    if packet["sport"].iloc[0] in set(case.connections["server_port"]):
+        return "That alert is the server's. It is what the client ought to have read. Asked is the client's own."
+    return "That is an alert of the client's, but not its first."
+
+
+def what_it_says(case, given):
+    found = case.packets
+    alert = found.loc[found["frame"] == given, "alert"]
+    if given is None or alert.empty:
+        return ""
+    said = "close_notify, and nothing worse" if alert.iloc[0] == "0" else "more than a close_notify"
+    return f"It says {said}: whatever the client may log, that is all that reaches the server."
+
+
+QUESTIONS = [
+    Question("price", "What share of the finished handshakes in this capture is full?", SHARE, full_share, about_share),
+    Question(
+        "certificates",
+        "In how many packets does the server send its Certificate?",
+        COUNT,
+        certificates,
+        about_certificates,
+    ),
+    Question(
+        "ids",
+        "In how many of the finished handshakes is the session id in the ClientHello empty?",
+        COUNT,
+        empty_ids,
+        about_ids,
+        lambda case, given: "Under TLS 1.3 the session id tells nothing: there a session is offered as a pre-shared key.",
+    ),
+    Question(
+        "ending",
+        "How do the connections end, mostly: which side begins to end them, and with what?",
+        ENDING,
+        usual_ending,
+        about_ending,
+    ),
+    Question(
+        "alert",
+        "In which frame does the client send an alert for the first time?",
+        FRAME,
+        first_client_alert,
+        about_alert,
+        what_it_says,
+    ),
+    exercise.tried(
+        "threads",
+        "Each of these changes was made alone to the stack that has the incident, and the run recorded. After which one are "
+        "both gone, the threads and the full handshakes? (After more than one.)",
+        {
+            "a": ("http_client", "Apache HttpClient 4.5.13 with httpcore 4.4.14"),
+            "b": ("jdk_25", "Java 25, the client as it is"),
+            "c": ("httpcore_4_4_15", "Apache HttpClient 4.5.13 with httpcore 4.4.15"),
+            "d": ("jdk_11_0_10", "HttpClient 4.5.13 with httpcore 4.4.14, on Java 11.0.10"),
+            "e": ("httpclient_4_5_14", "HttpClient 4.5.14 with httpcore 4.4.14"),
+            "f": ("keep_alive_alone", "the partner answers with keep-alive, nothing else changes"),
+            "g": ("tls_1_3", "TLS 1.3, the client as it is"),
+            "h": ("drain_patch", "an HttpClient that reads each connection to its end"),
+        },
+    ),
+]
