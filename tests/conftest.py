@@ -16,14 +16,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only", help="the one lab to run on the stack")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what talks over loopback: it shares ports, so it goes one after the other (tests/quick.sh)."""
-    for item in items:
-        if hasattr(item.module, "traffic") or "own" in item.fixturenames:
-            item.add_marker("loopback")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `each_lab` runs once for every lab."""
     if "each_lab" in metafunc.fixturenames:

@@ -125,7 +125,8 @@ def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
     for part in ("wire.pcapng", "metrics.jsonl"):
         shutil.copy(published / "broken" / part, runs / fix)
     metas = {name: json.loads((published / name / "run.json").read_text()) for name in ("broken", fix)}
-    (runs / fix / "run.json").write_text(json.dumps(metas[fix] | {"window": metas["broken"]["window"]}))
+    of_the_wire = {key: metas["broken"][key] for key in ("window", "addresses") if key in metas["broken"]}
+    (runs / fix / "run.json").write_text(json.dumps(metas[fix] | of_the_wire))
     subprocess.run(["editcap", "-r", published / "broken" / "wire.pcapng", runs / "broken" / "wire.pcapng", "1-20"], check=True)
     done = lab("replay", each_lab.name, LAB_RUNS=str(tmp_path))
     assert done.returncode == 1

@@ -106,7 +106,8 @@ def test_the_notebook_has_no_answer_in_sight(each_lab):
     assert not [number for number in found if re.search(rf"\b{number}\b", sources)]
     texts = "\n".join(str(value) for data in outputs for kind, value in data.items() if kind in ("text/plain", "text/markdown"))
     assert not [number for number in found if re.search(rf"(?<![\d.]){number}(?![\d.])", texts)]
-    assert each_lab.name not in sources + shown
+    # What the answers are made of is the same in every case.
+    assert each_lab.name not in sources + shown.replace(exercise.ENDING.how, "")
     # Some scenario is called as what it brings to the wire.
     scenarios = set(each_lab.scenarios) - {"broken", *exercise.SIGNS.values()}
     assert not [name for name in scenarios if re.search(rf"\b{name}\b", sources + shown)]

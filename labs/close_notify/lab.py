@@ -5,7 +5,7 @@ import re
 import time
 from collections import Counter
 
-from workbench import connections, plots
+from workbench import connections, packets, plots
 from workbench.stack import StackError
 
 #: Requests in a row before anything is measured: a cold JVM is not what this lab is about.
@@ -16,6 +16,7 @@ ROUNDS = 4
 FEW, PROFILED, LOOP = 20, 60, 20
 #: What the specimen's log says of threads, sessions and ends of connections.
 TELLING = ("os,thread", "Fatal (", '"session id"', "Consuming server Certificate", "Try resuming", "No new session")
+APPLICATION_DATA = "23"
 UNCLEAN = "Fatal (INTERNAL_ERROR): closing inbound before receiving peer's close_notify"
 
 
@@ -132,6 +133,10 @@ def facts(run):
     alerts = seen.loc[seen["client"] == addresses["specimen"], "client_alert"].dropna()
     whole = seen[(seen["client_syns"] > 0) & (seen["client_fin"] | seen["client_rst"])]
     requests = sum(asked.values())
+    # A request is at least one packet with application data; on a connection that is kept open there is no other sign.
+    rows = packets.table(run.capture)
+    carrying = rows["record_types"].str.split(",").map(lambda types: APPLICATION_DATA in types)
+    carried = int((carrying & rows["src"].isin([addresses[who] for who in asked]) & (rows["dst"] == addresses["server"])).sum())
     every = int(mine["requests"].sum() + loops.loc["client", "requests"])
     from_client = server[f"from_{addresses['client']}"].fillna(0)
     cost, base_cost = cpu_ms(mine), cpu_ms(base)
@@ -142,6 +147,7 @@ def facts(run):
         "unfinished_handshakes": int((tls["handshake"] == "unfinished").sum()),
         "connections_per_request": float(len(tls) / requests),
         "requests": requests,
+        "requests_on_the_wire": min(carried, requests),
         "rounds": len(mine),
         "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / every),
         "tls_share": share(whole["handshake"].notna()),

@@ -51,7 +51,7 @@ def about_ids(case, given, right):
         return "That many are filled. Asked is for how many are empty."
     if given > len(table):
         return "There are not even so many finished handshakes."
-    return "Look into each ClientHello (`tls.handshake.type == 1`): is the Session ID Length 0?"
+    return "Look into each ClientHello (`tls.handshake.type == 1`): does it name a session, or is the field empty?"
 
 
 def certificates(case):
@@ -81,7 +81,7 @@ def about_ending(case, given, right):
     if given[0] == right[0]:
         return f"The side is right, what it sends first is something else. {look}"
     if given[1] == right[1]:
-        return "That is what is sent, but look from whose port it comes: the server's is 8443."
+        return "That is what is sent, but look from whose port it comes."
     return f"Neither the side nor what it sends. {look}"
 
 
