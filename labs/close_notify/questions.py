@@ -101,7 +101,7 @@ def about_alert(case, given, right):
     if packet.empty:
         return "The capture has no TCP packet of that number."
     if exercise.ALERT not in packet["record_types"].iloc[0].split(","):
-        return "There is no alert in that frame (`tls.record.content_type == 21`)."
+        return "There is no alert in that frame. `tls.alert_message` finds them."
     if packet["sport"].iloc[0] in set(case.connections["server_port"]):
         return "That alert is the server's. It is what the client ought to have read. Asked is the client's own."
     return "That is an alert of the client's, but not its first."
