@@ -38,10 +38,16 @@ def executed(path: Path, runs: Path | None = None) -> nbformat.NotebookNode:
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[list]:
-    """What each code cell shows, without the pictures: those are drawn from the specifications that are kept."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    shown = [[output.get("data", {"text": output.get("text")}) for output in cell.outputs] for cell in cells]
-    return [[{kind: value for kind, value in data.items() if kind != "image/png"} for data in cell] for cell in shown]
+    """What each code cell shows: what it prints, and then what it displays, without the pictures, which are drawn from the
+    specifications that are kept. What is printed comes in one piece: a busy kernel passes it on in several, at any time."""
+    shown = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+            displayed = [output.data for output in cell.outputs if "data" in output]
+            kept = [{kind: value for kind, value in data.items() if kind != "image/png"} for data in displayed]
+            shown.append(([{"text": printed}] if printed else []) + kept)
+    return shown
 
 
 def conclusion(notebook: nbformat.NotebookNode) -> list[list]:
