@@ -1,6 +1,7 @@
 """The walkthroughs and exercises: executed over the recorded runs, and committed with what they show."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -23,15 +24,16 @@ def executed(path: Path, runs: Path | None = None) -> nbformat.NotebookNode:
     nbclient's CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     environment = dict(os.environ) | ({"LAB_RUNS": str(runs)} if runs else {})
-    client = NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT,
-        resources={"metadata": {"path": str(ROOT)}},
-        record_timing=False,
-        # Sockets in a folder of its own: no port, and no other user listens.
-        config=Config({"KernelManager": {"transport": "ipc"}}),
-    )
-    client.execute(env=environment)
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=CELL_TIMEOUT,
+            resources={"metadata": {"path": str(ROOT)}},
+            record_timing=False,
+            # Sockets in a folder of its own: no port, no other user listens, and kernels side by side have each their own.
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+        )
+        client.execute(env=environment)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     return notebook
