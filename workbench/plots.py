@@ -126,11 +126,11 @@ def _lay_out(calls: dict, level: int, start: int, within: bool, marked: str, tot
         start = end
 
 
-def share_of_samples(stacks: str, root: str, marked: str) -> float | None:
-    """The share of the samples under `root` that are within `marked`; None where there is no sample."""
+def share_of_samples(stacks: str, root: str, *within: str) -> float | None:
+    """The share of the samples under `root` whose stacks hold every frame of `within`; None where there is no sample."""
     counted = [(path, int(count)) for path, _, count in (line.rpartition(" ") for line in stacks.splitlines()) if root in path]
     total = sum(count for _, count in counted)
-    return sum(count for path, count in counted if marked in path) / total if total else None
+    return sum(count for path, count in counted if all(frame in path for frame in within)) / total if total else None
 
 
 def svg(chart: alt.TopLevelMixin) -> str:

@@ -140,6 +140,7 @@ def facts(run):
     every = int(mine["requests"].sum() + loops.loc["client", "requests"])
     from_client = server[f"from_{addresses['client']}"].fillna(0)
     cost, base_cost = cpu_ms(mine), cpu_ms(base)
+    wall = (run.folder / "wall.collapsed").read_text()
     return {
         "threads_per_request": float(mine["threads_started"].sum() / mine["requests"].sum()),
         "full_handshakes_per_request": float((tls["handshake"] == "full").sum() / requests),
@@ -173,7 +174,8 @@ def facts(run):
         "plain_made_not_entrant": number(profiled.loc["plain", "made_not_entrant"]),
         "method_made_not_entrant": number(profiled.loc["method", "made_not_entrant"]),
         "function_made_not_entrant": number(profiled.loc["function", "made_not_entrant"]),
-        "socket_read_share": plots.share_of_samples((run.folder / "wall.collapsed").read_text(), "ClientController", "socketRead"),
+        "socket_read_share": plots.share_of_samples(wall, "ClientController", "socketRead"),
+        "handshake_wait_share": plots.share_of_samples(wall, "ClientController", "startHandshake", "socketRead"),
     }
 
 
