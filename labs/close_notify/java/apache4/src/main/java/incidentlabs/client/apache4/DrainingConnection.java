@@ -3,28 +3,18 @@ package incidentlabs.client.apache4;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
-import org.apache.http.impl.conn.DefaultManagedHttpClientConnection;
 
 /** Reads what the peer still has to say, its close_notify included, before it ends a connection. */
-class DrainingConnection extends DefaultManagedHttpClientConnection {
-  private static final int BUFFER = 8 * 1024;
+class DrainingConnection extends GentleConnection {
   /** The longest wait for a peer that does not close, in milliseconds. */
   private static final int PATIENCE = 1000;
 
   DrainingConnection() {
-    super("draining", BUFFER);
+    super("draining");
   }
 
   @Override
-  public void close() throws IOException {
-    Socket socket = getSocket();
-    if (socket != null && !socket.isClosed()) {
-      drain(socket);
-    }
-    super.close();
-  }
-
-  static void drain(Socket socket) {
+  void end(Socket socket) {
     try {
       socket.setSoTimeout(PATIENCE);
       InputStream rest = socket.getInputStream();

@@ -3,30 +3,23 @@ package incidentlabs.client.apache4;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.Socket;
-import org.apache.http.impl.conn.DefaultManagedHttpClientConnection;
 
 /**
  * Ends a connection as the JDK's own client does: the input is shut without asking whether the peer's close_notify has
  * come. The method that does so is private to the JDK: from Java 17 on it takes
  * --add-opens java.base/sun.security.ssl=ALL-UNNAMED.
  */
-class ReflectiveConnection extends DefaultManagedHttpClientConnection {
-  private static final int BUFFER = 8 * 1024;
-
+class ReflectiveConnection extends GentleConnection {
   ReflectiveConnection() {
-    super("reflective", BUFFER);
+    super("reflective");
   }
 
   @Override
-  public void close() throws IOException {
-    Socket socket = getSocket();
-    if (socket != null && !socket.isClosed()) {
-      doFlush();
-      socket.shutdownOutput();
-      shutdownInputUnasked(socket);
-      socket.close();
-    }
-    super.close();
+  void end(Socket socket) throws IOException {
+    doFlush();
+    socket.shutdownOutput();
+    shutdownInputUnasked(socket);
+    socket.close();
   }
 
   private static void shutdownInputUnasked(Socket socket) throws IOException {

@@ -19,7 +19,7 @@ class DrainingConnectionTest {
       try (Socket peer = listener.accept()) {
         peer.getOutputStream().write(new byte[20_000]);
       }
-      DrainingConnection.drain(socket);
+      new DrainingConnection().end(socket);
       assertEquals(-1, socket.getInputStream().read());
     }
   }
@@ -29,7 +29,7 @@ class DrainingConnectionTest {
     try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket socket = new Socket(listener.getInetAddress(), listener.getLocalPort());
         Socket peer = listener.accept()) {
-      assertTimeout(Duration.ofSeconds(10), () -> DrainingConnection.drain(socket));
+      assertTimeout(Duration.ofSeconds(10), () -> new DrainingConnection().end(socket));
       assertFalse(peer.isClosed());
     }
   }
