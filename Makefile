@@ -7,7 +7,7 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down room notebooks run replay gate test quick facts record publish build bench doctor clean lock
+.PHONY: help up check hint solution reset down room notebooks run replay matrix gate test quick facts record publish build bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ run: ## Tell a lab's story on real parts: LAB=quiet_shutdown|all, SCENARIO=story
 
 replay: ## Judge a lab's recorded runs again, without an engine (Python and tshark on this host): LAB=quiet_shutdown|all
 	@bash compose/replay.sh "$(WHICH)"
+
+matrix: ## Run every row of a lab's matrices with every column, and draw who is affected: LAB=quiet_shutdown, RECORD=yes publishes it
+	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench matrix "$(WHICH)" $(if $(RECORD),--record)
 
 gate: ## Run every scenario of a lab, as the lab has it and by hand, and every cheat, against what they are declared: LAB=
 	@$(WORKBENCH) --measured --for "$(WHICH)" all bash tests/gate.sh "$(WHICH)"

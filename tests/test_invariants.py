@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import workbench
-from workbench import ledger, oracle, recording
+from workbench import ledger, matrix, oracle, recording
 from workbench.lab import ROOT
 
 ORDER = re.search(r"console, lab.*__main__", workbench.__doc__, re.DOTALL).group().replace("\n", " ").split(", ")
@@ -114,7 +114,7 @@ def test_the_machinery_knows_no_incident():
 
 
 def test_published_pages_equal_the_recorded_runs():
-    stale = {str(path.relative_to(ROOT)) for path, text in ledger.pages().items() if path.read_text() != text}
+    stale = {str(path.relative_to(ROOT)) for path, text in (ledger.pages() | matrix.pages()).items() if path.read_text() != text}
     assert not stale, "run `make publish`"
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from workbench import classroom, connections, console, gate, lab, ledger, notebooks, packets, report
+from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, report
 from workbench.engine import EngineError
 from workbench.packets import CaptureError
 from workbench.stack import StackError
@@ -69,10 +69,34 @@ def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> Non
         raise SystemExit(1)
 
 
+@app.command("matrix")
+def run_matrix(
+    name: Name = "quiet_shutdown",
+    keep: Annotated[bool, typer.Option("--record", help="make the result the recorded one")] = False,
+) -> None:
+    """Runs a lab's matrices, every row with every column, and draws who is affected."""
+    as_recorded = True
+    for each in _labs(name):
+        for which in each.matrices:
+            result = matrix.measure(each, which)
+            console.out.print(matrix.table(result))
+            console.out.print(f"drawn: {matrix.draw(result).relative_to(lab.ROOT)}")
+            if keep:
+                matrix.publish(result)
+            for line in matrix.unlike(result):
+                console.out.print(f"not as recorded: {line}", style="red", markup=False)
+                as_recorded = False
+    if keep:
+        publish()
+    if not as_recorded:
+        raise SystemExit(1)
+
+
 @app.command()
 def publish() -> None:
-    """Writes the ledger, the README's table and the notebooks' outputs anew from captures/."""
-    ledger.publish()
+    """Writes the ledger, the README's table, the matrices and the notebooks' outputs anew from captures/."""
+    for path, text in (ledger.pages() | matrix.pages()).items():
+        path.write_text(text)
     with console.step("executing the notebooks"):
         notebooks.publish()
 

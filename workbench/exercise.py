@@ -186,8 +186,9 @@ class Case:
 
 
 def open(case: int | str, capture: Path | str | None = None) -> Case:
-    """A case by its number, over its recorded broken run or over another capture: a file, the folder of a run, or a
-    folder of runs, of which the latest is taken. Relative paths start here or in the repository. Raises ExerciseError."""
+    """A case by its number, over the recorded run that its questions open or over another capture: a file, the folder of
+    a run, or a folder of runs, of which the latest is taken. Relative paths start here or in the repository. Raises
+    ExerciseError."""
     try:
         chosen = lab.load(str(case))
         run, path = _found(chosen, capture)
@@ -200,7 +201,7 @@ def open(case: int | str, capture: Path | str | None = None) -> Case:
 
 def _found(chosen: Lab, capture: Path | str | None) -> tuple[Run | None, Path]:
     if capture is None:
-        run = recording.published(chosen.name, "broken")
+        run = recording.published(chosen.name, _questions(chosen).OPENS)
         return run, run.capture
     path = next((place for place in (Path(capture), ROOT / capture) if place.exists()), None)
     if path is None:
@@ -226,7 +227,7 @@ def _shown(path: Path) -> str:
 
 
 def _questions(chosen: Lab):
-    """The lab's questions.py: QUESTIONS, and symptom(run)."""
+    """The lab's questions.py: QUESTIONS, symptom(run), and OPENS, the scenario whose recorded run they are asked of."""
     path = chosen.folder / "questions.py"
     spec = importlib.util.spec_from_file_location(f"labs.{chosen.name}.questions", path)
     if not path.is_file():
@@ -317,6 +318,31 @@ def _sign(packet) -> str:
     return "RST" if packet.flags & connections.RST else "FIN"
 
 
+def ending(name: str, text: str, port: int | None = None, told: str = "") -> Question:
+    """How do connections end, mostly: those to one port, or all of them?"""
+
+    def usual(case: Case) -> tuple[str, str]:
+        found = endings(case)
+        found = found if port is None else found[found["server_port"] == port]
+        if found.empty:
+            raise Moot(f"It holds no end of a connection{'' if port is None else f' with port {port}'}.")
+        side, sign = found[["side", "sign"]].value_counts().index[0]
+        return side, sign
+
+    return Question(name, text, ENDING, usual, _about_ending, lambda case, given: told)
+
+
+def _about_ending(_case: Case, given: tuple[str, str], right: tuple[str, str]) -> str:
+    look = "Follow one connection to its last packets (`tcp.stream == 3`, say): which one comes first?"
+    if given[0] == right[0] and given[1] == "close_notify":
+        return f"The side is right, but no alert (`tls.record.content_type == 21`) is the first it sends. {look}"
+    if given[0] == right[0]:
+        return f"The side is right, what it sends first is something else. {look}"
+    if given[1] == right[1]:
+        return "That is what is sent, but look from whose port it comes."
+    return f"Neither the side nor what it sends. {look}"
+
+
 def server_hellos(case: Case) -> pd.DataFrame:
     """The packets with a ServerHello, each with its connection's `handshake` and `session_offered`."""
     rows = case.packets
@@ -340,15 +366,13 @@ def tried(name: str, text: str, changes: dict[str, tuple[str, str]]) -> Question
         return {letter for letter, (scenario, _) in changes.items() if case.judged(scenario).verdict == "green"}
 
     def measured(case: Case, letter: str) -> str:
-        judging = {rule.fact for rule in case.lab.oracles.values()}
         change, broken = case.judged(changes[letter][0]), case.judged("broken")
         facts = (change.facts, broken.facts)
         said = [
             f"{{:{column.format}}} {column.title}, against {{:{column.format}}} without it".format(
                 *(each[column.fact] for each in facts)
             )
-            for column in case.lab.columns
-            if column.fact in judging
+            for column in case.lab.judged()
         ]
         return f"Recorded with this change alone, and judged {change.verdict}: {'; '.join(said)}."
 

@@ -43,11 +43,8 @@ def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = 
     results = []
     for number, name in enumerate(names, start=1):
         console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
-        result = _run_once(lab, name, settings)
-        if result.run.meta["disturbed"]:
-            # Repeated because others used the machine, never because of the verdict; and once.
-            console.err.print(f"  others used {result.run.meta['cpu_of_others']} cores meanwhile: once more")
-            result = _run_once(lab, name, settings)
+        run, judgement = measured(stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=True)
+        result = Result(lab.scenarios[name], name, run, judgement)
         results.append(result)
         _write_summary(lab, result)
         colour = "green" if result.as_expected else "red"
@@ -65,18 +62,17 @@ def build(lab: Lab, names: list[str]) -> None:
             stack.Stack(stack.of_scenario(lab, name), {}, Path(folder)).build()
 
 
-def _run_once(lab: Lab, name: str, settings: dict[str, str]) -> Result:
-    run = recording.record(stack.of_scenario(lab, name), settings, _folder(lab, name) / timestamp())
+def measured(setup: stack.Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> tuple[Run, Judgement]:
+    """Runs a setup and judges it; once more where others used the machine, and never because of the verdict. The newest
+    runs in `folder` are kept."""
+    for tries_left in (1, 0):
+        run = recording.record(setup, settings, folder / timestamp(), closely=closely)
+        drop_old(folder)
+        if not run.meta["disturbed"] or not tries_left:
+            break
+        console.err.print(f"  others used {run.meta['cpu_of_others']} cores meanwhile: once more")
     with console.step("decoding"):
-        judgement = oracle.judge(lab, run)
-    drop_old(_folder(lab, name))
-    return Result(lab.scenarios[name], name, run, judgement)
-
-
-def _folder(lab: Lab, name: str) -> Path:
-    folder = RUNS / lab.name / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+        return run, oracle.judge(setup.lab, run)
 
 
 def timestamp() -> str:

@@ -128,6 +128,29 @@ class Recording(_Strict):
     secrets: str | None = None
 
 
+class Axis(_Strict):
+    """One side of a matrix."""
+
+    title: Sentence
+    #: By label: the scenario whose overlay makes it, or variables of the axis's services.
+    values: dict[str, str | dict[str, str]] = Field(min_length=2)
+    services: list[str] = []
+
+    @model_validator(mode="after")
+    def _variables_need_services(self) -> "Axis":
+        if not self.services and any(isinstance(value, dict) for value in self.values.values()):
+            raise ValueError("services: missing; whose variables are these?")
+        return self
+
+
+class Matrix(_Strict):
+    """Two things that vary, each with each: who is affected?"""
+
+    says: Sentence
+    rows: Axis
+    columns: Axis
+
+
 class Guard(Bound):
     """What a learner's version must leave as it is."""
 
@@ -185,6 +208,7 @@ class Lab(_Strict):
     columns: list[Column] = Field(min_length=1)
     claims: dict[str, Claim] = Field(min_length=1)
     learner: Learner
+    matrices: dict[str, Matrix] = {}
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "Lab":
@@ -197,6 +221,10 @@ class Lab(_Strict):
         for name, claim in self.claims.items():
             if claim.scenario is not None and claim.scenario not in self.scenarios:
                 raise ValueError(f"claims.{name}.scenario: there is no scenario {claim.scenario}")
+        for name, matrix in self.matrices.items():
+            for value in (*matrix.rows.values.values(), *matrix.columns.values.values()):
+                if isinstance(value, str) and value not in self.scenarios:
+                    raise ValueError(f"matrices.{name}: there is no scenario {value}")
         for column in self.columns:
             for scenario in column.article:
                 if scenario not in self.scenarios:
@@ -210,8 +238,14 @@ class Lab(_Strict):
         """The scenario's compose overlay; None for the broken stack."""
         return None if scenario == "broken" else self.folder / "scenarios" / f"{scenario}.yaml"
 
+    def judged(self) -> list[Column]:
+        """The columns whose facts decide whether the incident is there."""
+        deciding = {oracle.fact for oracle in self.oracles.values() if oracle.otherwise == "red"}
+        return [column for column in self.columns if column.fact in deciding]
+
     def module(self) -> ModuleType:
-        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`."""
+        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`; where there is more to see than what decides,
+        `study(stack, recorder)` too, a second drive that nothing is judged by."""
         path = self.folder / "lab.py"
         spec = importlib.util.spec_from_file_location(f"labs.{self.name}", path)
         if spec is None or spec.loader is None or not path.is_file():

@@ -123,9 +123,3 @@ def pages() -> dict:
     head, rest = readme.split(BEGIN)
     tail = rest.split(END)[1]
     return {LEDGER: ledger_page(), README: f"{head}{BEGIN}\n{readme_figures()}\n{END}{tail}"}
-
-
-def publish() -> None:
-    """Writes the generated pages anew."""
-    for path, text in pages().items():
-        path.write_text(text)

@@ -70,6 +70,29 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     )
 
 
+def matrix(cells: list[dict], row: str, column: str, title: str, subtitle: str) -> alt.LayerChart:
+    """A field for each of `cells` (`row`, `column`, `verdict`, `figures`), which says its verdict and its figures."""
+    data = pd.DataFrame(cells)
+    columns, rows = list(dict.fromkeys(data["column"])), list(dict.fromkeys(data["row"]))
+    base = alt.Chart(data, width=WIDTH, height=alt.Step(40)).encode(
+        x=alt.X(
+            "column:N",
+            title=column,
+            sort=columns,
+            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=WIDTH, labelExpr="split(datum.label, ', ')"),
+        ),
+        y=alt.Y("row:N", title=row, sort=rows),
+    )
+    field = base.mark_rect(stroke="white", strokeWidth=2).encode(
+        color=alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=alt.Legend(orient="bottom"))
+    )
+    words = [
+        base.mark_text(color="white", dy=dy, fontWeight=weight, fontSize=size).encode(text=text)
+        for text, dy, weight, size in (("verdict:N", -6, "bold", 12), ("figures:N", 8, "normal", 11))
+    ]
+    return alt.layer(field, *words).properties(title=alt.Title(title, subtitle=subtitle), padding=_PADDING)
+
+
 def flame_graph(stacks: str, root: str, marked: str, title: str) -> alt.LayerChart:
     """Collapsed stacks (one a line, frames between semicolons, a count at the end) from the frame that holds `root`
     upwards; frames that hold `marked`, and what they call, stand out. Frames below one in 200 are left out."""

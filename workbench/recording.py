@@ -47,12 +47,11 @@ class Run:
     @cached_property
     def metrics(self) -> pd.DataFrame:
         """One row per sample: `time` (seconds since the epoch), `source`, and whatever that source measures."""
-        return pd.DataFrame([json.loads(line) for line in (self.folder / METRICS).read_text().splitlines()])
+        return _metrics(self.folder)
 
     def window(self) -> pd.DataFrame:
         """The metrics taken while the wire was recorded."""
-        start, end = self.meta["window"]
-        return self.metrics[self.metrics["time"].between(start, end)]
+        return self.metrics[self.metrics["time"].between(*self.meta["window"])]
 
     def log(self, service: str) -> str:
         """A service's log, empty where none was kept."""
@@ -61,8 +60,7 @@ class Run:
 
     def cpu_cores(self, service: str) -> float:
         """CPU that a service used while the wire was recorded, in cores on average."""
-        window = self.window()
-        return _rate(window[window["source"] == f"usage.{service}"], "cpu_seconds")
+        return _cores(self.window(), service)
 
 
 class Recorder:
@@ -136,9 +134,11 @@ class Recorder:
         self._metrics.close()
 
 
-def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
-    """Runs a setup once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`."""
+def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> Run:
+    """Runs a setup once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`. `closely`
+    has the lab's study follow its drive, where it has one."""
     lab = setup.lab
+    module = lab.module()
     folder.mkdir(parents=True, exist_ok=False)
     meta = {
         "lab": lab.name,
@@ -157,7 +157,10 @@ def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
             recorder = Recorder(running, folder)
             try:
                 with console.step("driving and recording"):
-                    lab.module().drive(running, recorder)
+                    module.drive(running, recorder)
+                if closely and hasattr(module, "study"):
+                    with console.step("looking closely"):
+                        module.study(running, recorder)
                 meta["versions"] = _versions(lab, running)
                 meta["bases"] = {service: running.image_source(service) for service in running.services}
             finally:
@@ -171,9 +174,8 @@ def record(setup: Setup, settings: dict[str, str], folder: Path) -> Run:
         _to_pcapng(setup, folder)
     meta["settings"] = dict(settings)
     meta["seconds"] = round(time.monotonic() - began, 1)
-    (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
     if meta["window"] is not None:
-        meta["cpu_of_others"] = round(_cpu_of_others(Run(folder)), 2)
+        meta["cpu_of_others"] = round(_cpu_of_others(folder, recorder.window), 2)
     meta["disturbed"] = meta.get("cpu_of_others", 0) > DISTURBED_ABOVE
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
     return Run(folder)
@@ -299,13 +301,22 @@ def _own_seconds() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
-def _cpu_of_others(run: Run) -> float:
+def _metrics(folder: Path) -> pd.DataFrame:
+    return pd.DataFrame([json.loads(line) for line in (folder / METRICS).read_text().splitlines()])
+
+
+def _cpu_of_others(folder: Path, window: tuple[float, float]) -> float:
     """Cores used meanwhile by anything but the stack and the workbench (the engine's own work counts as others)."""
-    window = run.window()
-    host = window[window["source"] == "host"]
-    services = [source.removeprefix("usage.") for source in window["source"].unique() if source.startswith("usage.")]
-    ours = _rate(host, "own_seconds") + sum(run.cpu_cores(service) for service in services)
+    rows = _metrics(folder)
+    rows = rows[rows["time"].between(*window)]
+    host = rows[rows["source"] == "host"]
+    services = [source.removeprefix("usage.") for source in rows["source"].unique() if source.startswith("usage.")]
+    ours = _rate(host, "own_seconds") + sum(_cores(rows, service) for service in services)
     return max(0.0, _rate(host, "busy_seconds") - ours)
+
+
+def _cores(rows: pd.DataFrame, service: str) -> float:
+    return _rate(rows[rows["source"] == f"usage.{service}"], "cpu_seconds")
 
 
 def _rate(rows: pd.DataFrame, counter: str) -> float:

@@ -222,7 +222,9 @@ class Stack:
                     continue
                 state = self._inspect(service)["State"]
                 if state["Status"] == "exited" or state.get("Health", {}).get("Status") == "unhealthy":
-                    words = [line for line in self.logs(service).splitlines() if line.strip()][-3:]
+                    lines = [line.strip() for line in self.logs(service).splitlines()]
+                    # Frames of a stack trace say less than what comes before them.
+                    words = [line for line in lines if line and not line.startswith(("at ", "... "))][-3:]
                     return f"{service} does not start: " + " | ".join(words)
         return f"compose up failed: {_last_line(error.stderr)}"
 

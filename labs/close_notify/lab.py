@@ -4,16 +4,17 @@ import json
 import re
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 from workbench import connections, packets, plots
 from workbench.stack import StackError
 
-#: Requests in a row before anything is measured: a cold JVM is not what this lab is about.
-WARM_UP = 100
+#: Requests before anything is measured: a cold JVM is not what this lab is about.
+WARM_UP = {"baseline": 100, "client": 100, "specimen": 40}
 #: Rounds of requests, by turns with the baseline, so that what else the machine does falls on both.
 ROUNDS = 4
 #: Requests of the client that logs and writes secrets, of each profile, and of the article's curl loop.
-FEW, PROFILED, LOOP = 20, 60, 20
+FEW, PROFILED, LOOP = 20, 40, 20
 #: What the specimen's log says of threads, sessions and ends of connections.
 TELLING = ("os,thread", "Fatal (", '"session id"', "Consuming server Certificate", "Try resuming", "No new session")
 APPLICATION_DATA = "23"
@@ -21,11 +22,10 @@ UNCLEAN = "Fatal (INTERNAL_ERROR): closing inbound before receiving peer's close
 
 
 def drive(stack, recorder):
-    """Warms up, records rounds of requests and a few under the magnifying glass, then profiles."""
+    """Warms up, then records rounds of requests and a few under the magnifying glass."""
     number = int(stack.environment("operator")["REQUESTS"])
-    for who in ("baseline", "client"):
-        bench(stack, who, WARM_UP)
-    bench(stack, "specimen", 2 * FEW)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda each: bench(stack, *each), WARM_UP.items()))
     with recorder.capture():
         counters(stack, recorder)
         for turn in range(ROUNDS):
@@ -36,9 +36,13 @@ def drive(stack, recorder):
                 after = counters(stack, recorder)
                 recorder.note("round", who=who, server_cpu_ns=after["cpu_ns"] - before["cpu_ns"], **measured)
         magnified(stack, recorder)
-        for who in ("baseline", "client"):
-            recorder.note("loop", who=who, requests=LOOP, seconds=loop(stack, who))
         counters(stack, recorder)
+
+
+def study(stack, recorder):
+    """The article's curl loop, and its profiles: where time goes, and where threads are started."""
+    for who in ("baseline", "client"):
+        recorder.note("loop", who=who, requests=LOOP, seconds=loop(stack, who))
     profiles(stack, recorder)
 
 
@@ -84,7 +88,7 @@ def loop(stack, who):
 
 
 def profiles(stack, recorder):
-    """Where the client spends its time, and where threads are started: what is measured is over by now."""
+    """What async-profiler sees of the client. Attached, it costs CPU: what is measured is over by now."""
     for name, event in (("wall", "wall"), ("plain", "none"), ("method", "java.lang.Thread.start"), ("function", "JVM_StartThread")):
         try:
             said = stack.exec("client", ["sh", "/opt/profile.sh", event, str(PROFILED)])
@@ -117,14 +121,12 @@ def facts(run):
     rounds = notes[notes["source"] == "round"]
     mine, base = rounds[rounds["who"] == "client"], rounds[rounds["who"] == "baseline"]
     specimen = notes[notes["source"] == "specimen"].iloc[-1]
-    loops = notes[notes["source"] == "loop"].set_index("who")
     server = notes[notes["source"] == "server"]
-    profiled = notes[notes["source"] == "profile"].set_index("event")
 
     # A published capture keeps the specimen only.
     asked = {"specimen": int(specimen["requests"])}
     if "kept" not in run.meta:
-        asked["client"] = int(mine["requests"].sum() + loops.loc["client", "requests"])
+        asked["client"] = int(mine["requests"].sum())
     table = connections.table(run.capture)
     addresses = run.meta["addresses"]
     seen = table[table["client"].isin([addresses[who] for who in asked]) & (table["server"] == addresses["server"])]
@@ -137,10 +139,8 @@ def facts(run):
     rows = packets.table(run.capture)
     carrying = rows["record_types"].str.split(",").map(lambda types: APPLICATION_DATA in types)
     carried = int((carrying & rows["src"].isin([addresses[who] for who in asked]) & (rows["dst"] == addresses["server"])).sum())
-    every = int(mine["requests"].sum() + loops.loc["client", "requests"])
     from_client = server[f"from_{addresses['client']}"].fillna(0)
     cost, base_cost = cpu_ms(mine), cpu_ms(base)
-    wall = (run.folder / "wall.collapsed").read_text()
     return {
         "threads_per_request": float(mine["threads_started"].sum() / mine["requests"].sum()),
         "full_handshakes_per_request": float((tls["handshake"] == "full").sum() / requests),
@@ -150,7 +150,7 @@ def facts(run):
         "requests": requests,
         "requests_on_the_wire": min(carried, requests),
         "rounds": len(mine),
-        "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / every),
+        "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / mine["requests"].sum()),
         "tls_share": share(whole["handshake"].notna()),
         "session_id_offered_share": share(tls["session_id_offered"] != ""),
         "session_offered_share": share(tls["session_offered"]),
@@ -167,6 +167,19 @@ def facts(run):
         "server_cpu_ms_per_request": float(mine["server_cpu_ns"].sum() / mine["requests"].sum() / 1e6),
         "ms_per_request": float(mine["elapsed_ns"].sum() / mine["requests"].sum() / 1e6),
         "time_ratio": float(mine["elapsed_ns"].sum() / base["elapsed_ns"].sum()),
+        **studied(run),
+    }
+
+
+def studied(run):
+    """What the study adds to the facts; nothing where there was none."""
+    notes = run.metrics
+    loops = notes[notes["source"] == "loop"].set_index("who")
+    if loops.empty:
+        return {}
+    profiled = notes[notes["source"] == "profile"].set_index("event")
+    wall = (run.folder / "wall.collapsed").read_text()
+    return {
         "loop_ms_per_request": float(1000 * loops.loc["client", "seconds"] / loops.loc["client", "requests"]),
         "loop_ratio": float(loops.loc["client", "seconds"] / loops.loc["baseline", "seconds"]),
         "method_samples_per_request": per_request(profiled.loc["method"], "samples"),

@@ -3,17 +3,24 @@
 import pandas as pd
 
 from workbench import exercise, plots
-from workbench.exercise import COUNT, ENDING, FRAME, SHARE, Moot, Question
+from workbench.exercise import COUNT, FRAME, SHARE, Moot, Question
+
+#: The recorded run that the questions are asked of.
+OPENS = "http_client"
+CALLED = {"client": "this client", "baseline": "before any change"}
 
 
 def symptom(run):
-    """Threads started, round by round, against the requests made."""
-    rounds = run.metrics[(run.metrics["source"] == "round") & (run.metrics["who"] == "client")]
-    named = [f"round {number}" for number in range(1, len(rounds) + 1)]
-    verdict = ["red" if row.threads_started > row.requests / 10 else "green" for row in rounds.itertuples()]
-    data = pd.DataFrame({"scenario": named, "verdict": verdict, "threads": rounds["threads_started"].to_numpy()})
-    requests = int(rounds["requests"].iloc[0])
-    return plots.bars(data, "threads", "threads started", f"Threads that the application started in rounds of {requests} requests")
+    """CPU of a request, round by round: of the client in this run, and of the one nobody changed."""
+    rounds = run.metrics[run.metrics["source"] == "round"]
+    threads = {who: rows["threads_started"].sum() / rows["requests"].sum() for who, rows in rounds.groupby("who")}
+    named = {who: f"{called} ({threads[who]:.2f} threads a request)" for who, called in CALLED.items()}
+    data = pd.DataFrame({
+        "scenario": rounds["who"].map(named),
+        "second": (rounds["time"] - rounds["time"].iloc[0]).round(1),
+        "cpu": (rounds["cpu_ns"] + rounds["server_cpu_ns"]) / rounds["requests"] / 1e6,
+    })  # fmt: skip
+    return plots.over_time(data, "cpu", "CPU ms per request", "What a request costs, client and server together")
 
 
 def finished(case):
@@ -68,23 +75,6 @@ def about_certificates(case, given, right):
 # How connections end
 
 
-def usual_ending(case):
-    found = exercise.endings(case)
-    if found.empty:
-        raise Moot("It holds no end of a connection.")
-    side, sign = found[["side", "sign"]].value_counts().index[0]
-    return side, sign
-
-
-def about_ending(case, given, right):
-    look = "Follow one connection to its last packets (`tcp.stream == 3`, say): which one comes first?"
-    if given[0] == right[0]:
-        return f"The side is right, what it sends first is something else. {look}"
-    if given[1] == right[1]:
-        return "That is what is sent, but look from whose port it comes."
-    return f"Neither the side nor what it sends. {look}"
-
-
 def first_client_alert(case):
     rows = case.packets
     ports = set(case.connections["server_port"])
@@ -133,13 +123,7 @@ QUESTIONS = [
         about_ids,
         lambda case, given: "Under TLS 1.3 the session id tells nothing: there a session is offered as a pre-shared key.",
     ),
-    Question(
-        "ending",
-        "How do the connections end, mostly: which side begins to end them, and with what?",
-        ENDING,
-        usual_ending,
-        about_ending,
-    ),
+    exercise.ending("ending", "How do the connections end, mostly: which side begins to end them, and with what?"),
     Question(
         "alert",
         "In which frame does the client send an alert for the first time?",

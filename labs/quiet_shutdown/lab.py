@@ -30,7 +30,7 @@ def drive(stack, recorder):
     """Waits until every line's first check is over, then records ROUNDS checks of each; reconnects by hand meanwhile."""
     lines = settle(stack, recorder)
     asked = int(stack.environment("haproxy")["LINES"]) + FEW
-    recorder.note("stack", asked=asked, **{service: stack.addresses(service)[0] for service in PORT_OF})
+    recorder.note("stack", asked=asked)
     with recorder.capture():
         began, first = time.monotonic(), sample(stack, recorder)
         reconnect(stack, recorder)
@@ -120,7 +120,7 @@ def facts(run):
     check_rate = (haproxy["connections"].iloc[-1] - haproxy["connections"].iloc[0]) / seconds
     key_rate = float(haproxy["key_rate"].median())
 
-    seen = {backend: checks_of(run, stack[backend], port) for backend, port in PORT_OF.items()}
+    seen = {backend: checks_of(run, run.meta["addresses"][backend], port) for backend, port in PORT_OF.items()}
     # A published capture keeps the specimens only: count the lines whose checks are in it.
     kept = ["specimen"] if "kept" in run.meta else ["java", "specimen"]
     every_java = pd.concat([seen[backend] for backend in kept])

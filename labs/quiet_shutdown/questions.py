@@ -3,9 +3,12 @@
 import pandas as pd
 
 from workbench import exercise, plots
-from workbench.exercise import COUNT, ENDING, FRAME, PORTS, SHARE, Moot, Question
+from workbench.exercise import COUNT, FRAME, PORTS, SHARE, Moot, Question
 
+#: The recorded run that the questions are asked of.
+OPENS = "broken"
 SPECIMEN, HANDS, NGINX = 8444, 8445, 9443
+ENDS = "How do the connections to port {} ({}) end, mostly: which side begins to end them, and with what?"
 
 
 def symptom(run):
@@ -108,34 +111,6 @@ def about_declined(case, given, right):
     return "The server declines in that frame, but it has declined before: look further up."
 
 
-# How connections end
-
-
-def usual_ending(case, port):
-    found = exercise.endings(case)
-    found = found[found["server_port"] == port]
-    if found.empty:
-        raise Moot(f"It holds no end of a connection with port {port}.")
-    side, sign = found[["side", "sign"]].value_counts().index[0]
-    return side, sign
-
-
-def about_ending(case, given, right):
-    look = "Follow one connection to its last packets (`tcp.stream == 3`, say): which one comes first?"
-    if given[0] == right[0] and given[1] == "close_notify":
-        return f"The side is right, but no alert (`tls.record.content_type == 21`) comes from it. {look}"
-    if given[0] == right[0]:
-        return f"The side is right, what it sends first is something else. {look}"
-    if given[1] == right[1]:
-        return "That is what is sent, but look from whose port it comes."
-    return f"Neither the side nor what it sends. {look}"
-
-
-def ending(name, port, who, told=""):
-    text = f"How do the connections to port {port} ({who}) end, mostly: which side begins to end them, and with what?"
-    return Question(name, text, ENDING, lambda case: usual_ending(case, port), about_ending, lambda case, given: told)
-
-
 QUESTIONS = [
     Question(
         "who_resumes",
@@ -167,9 +142,14 @@ QUESTIONS = [
         first_declined,
         about_declined,
     ),
-    ending("ending_java", SPECIMEN, "Java, checked by HAProxy"),
-    ending("ending_nginx", NGINX, "nginx, checked by the same HAProxy", "If it is as with Java, the end alone does not decide."),
-    ending("ending_by_hand", HANDS, "the same Java service, reconnected to with `openssl s_client`"),
+    exercise.ending("ending_java", ENDS.format(SPECIMEN, "Java, checked by HAProxy"), SPECIMEN),
+    exercise.ending(
+        "ending_nginx",
+        ENDS.format(NGINX, "nginx, checked by the same HAProxy"),
+        NGINX,
+        "If it is as with Java, the end alone does not decide.",
+    ),
+    exercise.ending("ending_by_hand", ENDS.format(HANDS, "the same Java service, reconnected to with `openssl s_client`"), HANDS),
     exercise.tried(
         "change",
         "Each of these changes was made alone to the stack that has the incident, and the run recorded. Which one makes "

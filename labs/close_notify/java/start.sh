@@ -34,6 +34,9 @@ if [ "$1" = server ]; then
     incidentlabs.server.ServerApplication $tls $quiet --plain.port=8080 "--connection=$CONNECTION"
 fi
 
+case $BOOT:$JRE in
+  3.*:11.*) echo "start: BOOT=$BOOT needs Java 17 or newer, and JRE=$JRE is older" >&2; exit 2 ;;
+esac
 [ -d "/opt/boot/$BOOT" ] || missing "BOOT=$BOOT" "$(cd /opt/boot && echo *)"
 libraries=/opt/httpcomponents
 for each in "httpclient-$HTTPCLIENT" "httpcore-$HTTPCORE"; do
