@@ -6,6 +6,7 @@ overlay makes; `make gate` runs every scenario by hand (--every).
 
 import ipaddress
 import itertools
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(("each", "cheat"), pairs, ids=[f"{each.name}-{name}" for each, name in pairs])
     elif "each" in metafunc.fixturenames:
         metafunc.parametrize("each", labs, ids=[each.name for each in labs])
+    elif "neighbours" in metafunc.fixturenames:
+        metafunc.parametrize("neighbours", labs, ids=[each.name for each in labs], indirect=True, scope="module")
 
 
 def elsewhere(scenario: lab.Scenario) -> bool:
@@ -44,17 +47,21 @@ def seat_at():
     """Makes a learner at a lab, with a fresh copy; his stack and his copy are gone afterwards."""
     made = []
 
-    def sit(each: lab.Lab, who: str = "tester") -> Seat:
-        seat = Seat(each, who)
+    def sit(each: lab.Lab) -> Seat:
+        seat = Seat(each, "tester")
         made.append(seat)
         learner.reset(seat)
         return seat
 
     yield sit
     for seat in made:
-        seat.down()
-        for folder in (seat.copy, seat.copy.with_name(f"{seat.copy.name}.before-reset"), seat.runs):
-            shutil.rmtree(folder, ignore_errors=True)
+        leave(seat)
+
+
+def leave(seat: Seat) -> None:
+    seat.down()
+    for folder in (seat.copy, seat.copy.with_name(f"{seat.copy.name}.before-reset"), seat.runs):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_by_hand_a_scenario_is_what_it_is_declared_to_be(seat_at, each, scenario):
@@ -92,12 +99,24 @@ def test_after_a_reset_it_is_red_again_and_a_lab_py_of_ones_own_is_never_run(sea
     assert sprung.exists(), "the trap springs where it is run"
 
 
-def test_seats_are_small_apart_and_see_only_themselves(seat_at, engine, each):
+@pytest.fixture(scope="module")
+def neighbours(request):
+    """Two learners at one lab, with their stacks up."""
+    each = request.param
     gate.build(each, ["broken"])
-    ann, ben = seat_at(each, "ann"), seat_at(each, "ben")
-    stacks = {seat.name: seat.standing() for seat in (ann, ben)}
-    for stack in stacks.values():
-        stack.up()
+    seats = [Seat(each, who) for who in ("ann", "ben")]
+    try:
+        for seat in seats:
+            learner.reset(seat)
+            seat.standing().up()
+        yield seats
+    finally:
+        for seat in seats:
+            leave(seat)
+
+
+def test_seats_are_small_apart_and_see_only_themselves(neighbours, engine):
+    ann, _ben = neighbours
     subnets = [
         ipaddress.ip_network(config["Subnet"]) for network in engine.networks() for config in network["IPAM"]["Config"] or []
     ]
@@ -106,11 +125,35 @@ def test_seats_are_small_apart_and_see_only_themselves(seat_at, engine, each):
     assert all(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"]).prefixlen >= 24 for network in ours)
 
     docker = DockerClient()
-    asks = stacks["ann"].container(ann.lab.recording.at)
+    asks = ann.standing().container(ann.lab.recording.at)
     names = {container["Names"][0].strip("/") for container in engine.containers("incident-labs=box")}
     resolved = {other for other in names if resolves(docker, asks, other)}
     # The control: a seat does find its own.
     assert {other.startswith(f"{ann.project}-") for other in resolved} == {True}
+
+
+def test_every_command_to_look_around_with_shows_something(neighbours):
+    """As the introduction prints them; what listens on the wire first, so that it hears what the others do."""
+    ann, _ben = neighbours
+    around = learner.introduction(ann).partition("## Look around")[2].partition("\n## ")[0]
+    commands = re.findall(r"^ {4}(docker .+)$", around, re.MULTILINE)
+    assert len(commands) >= 5
+    commands.sort(key=lambda command: "tcpdump" not in command)
+    # Nobody types here: what asks for a terminal gets an end of input.
+    running = [(command, look(command.replace("exec -it", "exec -i"))) for command in commands if "tcpdump" in command]
+    for command in commands:
+        if "tcpdump" not in command:
+            running.append((command, look(command.replace("exec -it", "exec -i"))))
+            running[-1][1].wait(timeout=120)
+    for command, process in running:
+        said, complained = process.communicate(timeout=120)
+        assert process.returncode == 0, (command, complained)
+        assert len(said.split()) >= 3, (command, said, complained)
+
+
+def look(command: str) -> subprocess.Popen:
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(["bash", "-c", command], text=True, **pipes)
 
 
 def resolves(docker: DockerClient, container: str, name: str) -> bool:
