@@ -1,37 +1,32 @@
 """What holds over the whole repository, as small equalities."""
 
 import ast
+import functools
 import hashlib
 import json
 import re
 from pathlib import Path
 
 import pytest
-import yaml
+from composed import stack_of
 
 import workbench
-from workbench import ledger, matrix, oracle, recording
+from workbench import lab, ledger, matrix, oracle, recording
 from workbench.lab import ROOT
 
 ORDER = re.search(r"console, lab.*__main__", workbench.__doc__, re.DOTALL).group().replace("\n", " ").split(", ")
 PARTS = {"lab.toml", "lab.py", "questions.py", "compose.yaml", "README.md", "hints.md", "SOLUTION.md", "scenarios"}
 
 
+@functools.cache
+def judged(name: str, scenario: str) -> oracle.Judgement:
+    """A recorded run, judged from its capture."""
+    return oracle.judge(lab.load(name), recording.published(name, scenario))
+
+
 def files(pattern: str) -> list[Path]:
     made = {"runs", "mine", ".git", ".venv", ".venv-replay"}
     return [path for path in ROOT.rglob(pattern) if not made & set(path.relative_to(ROOT).parts)]
-
-
-class ComposeLoader(yaml.SafeLoader):
-    """YAML with compose's own tag for what an overlay or an extension takes away."""
-
-
-ComposeLoader.add_constructor("!reset", lambda loader, node: None)
-
-
-def stack_of(each_lab) -> dict:
-    # A SafeLoader under another name.
-    return yaml.load((each_lab.folder / "compose.yaml").read_text(), ComposeLoader)
 
 
 def test_every_folder_of_labs_is_a_lab():
@@ -45,10 +40,12 @@ def test_every_lab_has_every_part(each_lab):
     assert (ROOT / "notebooks" / f"{each_lab.name}_exercise.ipynb").is_file()
 
 
-def test_every_overlay_is_a_scenario_and_every_scenario_is_recorded(each_lab):
+def test_every_overlay_is_a_scenario_and_everything_is_recorded(each_lab):
     overlays = {path.stem for path in (each_lab.folder / "scenarios").iterdir()}
     assert overlays == set(each_lab.scenarios) - {"broken"}
-    assert {path.name for path in (ROOT / "captures" / each_lab.name).iterdir()} == set(each_lab.scenarios)
+    recorded = ROOT / "captures" / each_lab.name
+    assert {path.name for path in recorded.iterdir()} == {*each_lab.scenarios, matrix.FOLDER}
+    assert {path.stem for path in (recorded / matrix.FOLDER).iterdir()} == set(each_lab.matrices)
 
 
 def test_every_lab_tells_a_story_that_ends_well(each_lab):
@@ -124,7 +121,7 @@ def test_every_claim_is_in_the_ledger(each_lab):
 
 
 def test_every_claim_and_column_names_a_fact_that_exists(each_lab):
-    given = set(oracle.judge(each_lab, recording.published(each_lab.name, "broken")).facts)
+    given = set(judged(each_lab.name, "broken").facts)
     asked = {claim.fact for claim in each_lab.claims.values() if claim.fact} | {column.fact for column in each_lab.columns}
     assert asked <= given
 
@@ -139,7 +136,7 @@ def test_recorded_runs_are_whole_small_and_as_declared(each_lab):
         for file, digest in listed.items():
             assert hashlib.sha256((run.folder / file).read_bytes()).hexdigest() == digest, f"{name}/{file}"
         assert run.capture.stat().st_size < ledger.LARGEST_CAPTURE
-        assert oracle.judge(each_lab, run).verdict == scenario.expected
+        assert judged(each_lab.name, name).verdict == scenario.expected
 
 
 def test_a_trimmed_run_tells_what_the_whole_run_told(each_lab):
@@ -147,7 +144,7 @@ def test_a_trimmed_run_tells_what_the_whole_run_told(each_lab):
     for name in each_lab.scenarios:
         run = recording.published(each_lab.name, name)
         verdicts = {oracle.weigh(each_lab.oracles, facts)[0] for facts in run.meta["rounds"]}
-        assert verdicts == {oracle.judge(each_lab, run).verdict}, name
+        assert verdicts == {judged(each_lab.name, name).verdict}, name
 
 
 def test_nothing_names_a_registry_host_or_a_private_key():

@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from composed import stack_of
 
 from workbench import gate, lab, matrix, report
 from workbench.lab import ROOT, Axis, LabError
@@ -26,13 +27,8 @@ def chosen_by(lab_: lab.Lab, value: str | dict, services: list[str]) -> set[tupl
 
 
 def broken_choice(lab_: lab.Lab) -> set[tuple]:
-    services = yaml.load((lab_.folder / "compose.yaml").read_text(), Loader=yaml.BaseLoader)["services"]
-    return {(name, variable, to) for name, each in services.items() for variable, to in each.get("environment", {}).items()}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _compose_tag():
-    yaml.BaseLoader.add_constructor("!reset", lambda loader, node: None)
+    services = stack_of(lab_)["services"].items()
+    return {(name, variable, str(to)) for name, each in services for variable, to in each.get("environment", {}).items()}
 
 
 def test_every_lab_has_a_matrix_with_both_colours(each_lab):

@@ -23,7 +23,7 @@ def decoding(capture: Path) -> dict[str, float]:
     rounds = [
         (
             _seconds(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)),
-            _seconds(lambda: connections.from_packets(packets.table(capture))),
+            _seconds(lambda: connections.from_packets(packets.decoded(capture))),
         )
         for _ in range(ROUNDS)
     ]

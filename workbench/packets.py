@@ -74,6 +74,17 @@ def table(capture: Path | str) -> pd.DataFrame:
     A capture cut in mid-packet gives the packets that are whole. Raises CaptureError for what is no capture.
     """
     path = Path(capture)
+    return _kept(path, path.stat().st_mtime_ns if path.is_file() else 0).copy()
+
+
+@functools.lru_cache(maxsize=2)
+def _kept(path: Path, _changed: int) -> pd.DataFrame:
+    """Who reads a capture's connections often wants its packets next."""
+    return decoded(path)
+
+
+def decoded(path: Path) -> pd.DataFrame:
+    """As `table`, decoded anew."""
     if not path.is_file():
         raise CaptureError(f"{path}: no such file")
     try:
