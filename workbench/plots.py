@@ -56,7 +56,7 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     """A line a scenario (columns `scenario`, `second` and the named value), dashed apart as well as coloured."""
     names = list(dict.fromkeys(data["scenario"]))
     colours = [BROKEN if name == "broken" else FIXED if number == 1 else NEUTRAL for number, name in enumerate(names)]
-    legend = alt.Undefined if len(names) > 1 else None
+    legend = alt.Legend(labelLimit=WIDTH) if len(names) > 1 else None
     return (
         alt.Chart(data, title=title, width=WIDTH, height=200)
         .mark_line(point=True)
@@ -79,9 +79,16 @@ def matrix(cells: list[dict], row: str, column: str, title: str, subtitle: str) 
             "column:N",
             title=column,
             sort=columns,
-            axis=alt.Axis(orient="top", labelAngle=0, labelLimit=WIDTH, labelExpr="split(datum.label, ', ')"),
+            # A label's second line grows downwards, towards the field.
+            axis=alt.Axis(
+                orient="top",
+                labelAngle=0,
+                labelExpr="split(datum.label, ', ')",
+                labelPadding=4 + 12 * max(label.count(", ") for label in columns),
+                ticks=False,
+            ),
         ),
-        y=alt.Y("row:N", title=row, sort=rows),
+        y=alt.Y("row:N", title=row, sort=rows, axis=alt.Axis(ticks=False)),
     )
     field = base.mark_rect(stroke="white", strokeWidth=2).encode(
         color=alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=alt.Legend(orient="bottom"))
