@@ -14,7 +14,8 @@ import org.springframework.ws.transport.http.HttpUrlConnectionMessageSender;
 public class ClientApplication {
   public static void main(String[] args) {
     try {
-      SpringApplication.run(ClientApplication.class, args);
+      // Other beans may wait until they are used; a sender that there is not shall not.
+      SpringApplication.run(ClientApplication.class, args).getBean(WebServiceTemplate.class);
     } catch (RuntimeException error) {
       // Spring wraps what it was told; the innermost says it in one line.
       Throwable cause = error;
