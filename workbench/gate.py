@@ -65,12 +65,11 @@ def build(lab: Lab, names: list[str]) -> None:
 def measured(setup: stack.Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> tuple[Run, Judgement]:
     """Runs a setup and judges it; once more where others used the machine, and never because of the verdict. The newest
     runs in `folder` are kept."""
-    for tries_left in (1, 0):
-        run = recording.record(setup, settings, folder / timestamp(), closely=closely)
-        drop_old(folder)
-        if not run.meta["disturbed"] or not tries_left:
-            break
+    run = recording.record(setup, settings, folder / timestamp(), closely=closely)
+    if run.meta["disturbed"]:
         console.err.print(f"  others used {run.meta['cpu_of_others']} cores meanwhile: once more")
+        run = recording.record(setup, settings, folder / timestamp(), closely=closely)
+    drop_old(folder)
     with console.step("decoding"):
         return run, oracle.judge(setup.lab, run)
 

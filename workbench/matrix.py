@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,12 @@ class Result:
 
     def at(self, row: str, column: str) -> Cell:
         return next(cell for cell in self.cells if (cell.row, cell.column) == (row, column))
+
+    def rows(self) -> Iterator[tuple[str, list[Cell]]]:
+        """Each row with its cells, in the order of lab.toml."""
+        matrix = self.lab.matrices[self.name]
+        for row in matrix.rows.values:
+            yield row, [self.at(row, column) for column in matrix.columns.values]
 
 
 def measure(lab: Lab, name: str) -> Result:
@@ -94,9 +101,7 @@ def _overlay(lab: Lab, axis: Axis, label: str, fresh: Path) -> Path | None:
 
 
 def _runs(target: Path, row: str, column: str) -> Path:
-    folder = target.with_suffix("") / re.sub(r"[^\w.]+", "_", f"{row} x {column}")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return target.with_suffix("") / re.sub(r"[^\w.]+", "_", f"{row} x {column}")
 
 
 def write(result: Result, path: Path) -> None:
@@ -146,8 +151,7 @@ def table(result: Result) -> Table:
     shown.add_column(matrix.rows.title)
     for column in matrix.columns.values:
         shown.add_column(column, overflow="fold")
-    for row in matrix.rows.values:
-        cells = [result.at(row, column) for column in matrix.columns.values]
+    for row, cells in result.rows():
         shown.add_row(row, *(f"[{report.STYLE[cell.verdict]}]{cell.verdict}[/] {cell.figures(result.lab)}" for cell in cells))
     return shown
 
@@ -189,9 +193,8 @@ def pages() -> dict[Path, str]:
             lines += [f"Recorded on {result.started[:10]}: {ledger.machine(result.host)}. Figures: {legend(lab)}.", ""]
             lines += [f"| {matrix.rows.title} \\ {matrix.columns.title} | " + " | ".join(matrix.columns.values) + " |"]
             lines += ["|---" * (1 + len(matrix.columns.values)) + "|"]
-            for row in matrix.rows.values:
-                cells = [result.at(row, column) for column in matrix.columns.values]
+            for row, cells in result.rows():
                 lines.append(f"| {row} | " + " | ".join(f"{cell.verdict} {cell.figures(lab)}".strip() for cell in cells) + " |")
-            failed = [cell for cell in result.cells if cell.verdict == "failed"]
-            lines += ["", *(f"- {cell.row} with {cell.column}: {cell.reasons[0]}" for cell in failed)]
+            if failed := [cell for cell in result.cells if cell.verdict == "failed"]:
+                lines += ["", *(f"- {cell.row} with {cell.column}: {cell.reasons[0]}" for cell in failed)]
     return {ROOT / "docs" / "matrices.md": "\n".join(lines).rstrip() + "\n"}
