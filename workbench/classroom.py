@@ -88,6 +88,9 @@ def _measured(each: Lab, before: dict | None, result: Check) -> Table:
     for heading in columns:
         shown.add_column(heading, justify="right")
     for column in each.columns:
+        # What only a closer look measures is not in a check.
+        if column.fact not in result.facts:
+            continue
         shown.add_row(column.title, *(report.figure(facts, column) for facts in columns.values()))
     return shown
 

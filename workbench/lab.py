@@ -244,8 +244,7 @@ class Lab(_Strict):
         return [column for column in self.columns if column.fact in deciding]
 
     def module(self) -> ModuleType:
-        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`; where there is more to see than what decides,
-        `study(stack, recorder)` too, a second drive that nothing is judged by."""
+        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`."""
         path = self.folder / "lab.py"
         spec = importlib.util.spec_from_file_location(f"labs.{self.name}", path)
         if spec is None or spec.loader is None or not path.is_file():

@@ -64,9 +64,10 @@ class Run:
 
 
 class Recorder:
-    """What a drive records with. Made by `record`, one for each run."""
+    """What a drive records with. Made by `record`, one for each run; `closely` asks for more than what decides."""
 
-    def __init__(self, running: Stack, folder: Path) -> None:
+    def __init__(self, running: Stack, folder: Path, *, closely: bool = False) -> None:
+        self.closely = closely
         self._stack = running
         self._folder = folder
         self._metrics = (folder / METRICS).open("a")
@@ -92,6 +93,7 @@ class Recorder:
         stopped = threading.Event()
         sampler = threading.Thread(target=self._sample, args=(stopped,), daemon=True)
         began = time.time()
+        self._sample_all()
         sampler.start()
         try:
             yield
@@ -115,16 +117,17 @@ class Recorder:
             time.sleep(0.1)
 
     def _sample(self, stopped: threading.Event) -> None:
+        while not stopped.wait(2):
+            self._sample_all()
+        self._sample_all()
+
+    def _sample_all(self) -> None:
+        """The first and the last of these span all that happens in between. The engine reads all services at about the
+        same time, up to a second later; the host is read then, too."""
         services = [*self._stack.services, "capture"]
         with ThreadPoolExecutor(len(services)) as pool:
-            while True:
-                # The first and the last sample of each source span the window.
-                last = stopped.is_set()
-                self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
-                list(pool.map(self._sample_service, services))
-                if last:
-                    return
-                stopped.wait(2)
+            list(pool.map(self._sample_service, services))
+        self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
 
     def _sample_service(self, service: str) -> None:
         with contextlib.suppress(StackError):
@@ -136,7 +139,7 @@ class Recorder:
 
 def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> Run:
     """Runs a setup once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`. `closely`
-    has the lab's study follow its drive, where it has one."""
+    asks the drive for more than what decides."""
     lab = setup.lab
     module = lab.module()
     folder.mkdir(parents=True, exist_ok=False)
@@ -154,13 +157,10 @@ def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: boo
         with stack.running(setup, settings, folder) as running:
             meta["host"] = _host(running)
             meta["addresses"] = {service: own[0] for service in running.services if (own := running.addresses(service))}
-            recorder = Recorder(running, folder)
+            recorder = Recorder(running, folder, closely=closely)
             try:
                 with console.step("driving and recording"):
                     module.drive(running, recorder)
-                if closely and hasattr(module, "study"):
-                    with console.step("looking closely"):
-                        module.study(running, recorder)
                 meta["versions"] = _versions(lab, running)
                 meta["bases"] = {service: running.image_source(service) for service in running.services}
             finally:

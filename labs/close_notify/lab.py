@@ -6,13 +6,16 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from workbench import connections, packets, plots
 from workbench.stack import StackError
 
-#: Requests before anything is measured: a cold JVM is not what this lab is about.
-WARM_UP = {"baseline": 100, "client": 100, "specimen": 40}
-#: Rounds of requests, by turns with the baseline, so that what else the machine does falls on both.
-ROUNDS = 4
+#: Requests before anything is counted: until there is a session to resume, and until a JVM has learnt most of its trade.
+FIRST, WARM_UP = 20, 250
+#: Rounds of requests, each between two of the baseline, so that what else the machine does, and what a JVM still learns,
+#: falls on both.
+ROUNDS = 6
 #: Requests of the client that logs and writes secrets, of each profile, and of the article's curl loop.
 FEW, PROFILED, LOOP = 20, 40, 20
 #: What the specimen's log says of threads, sessions and ends of connections.
@@ -22,28 +25,32 @@ UNCLEAN = "Fatal (INTERNAL_ERROR): closing inbound before receiving peer's close
 
 
 def drive(stack, recorder):
-    """Warms up, then records rounds of requests and a few under the magnifying glass."""
+    """Records requests in a row and a few under the magnifying glass; looked at closely, what each costs, too."""
     number = int(stack.environment("operator")["REQUESTS"])
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda each: bench(stack, *each), WARM_UP.items()))
+        list(pool.map(lambda who: bench(stack, who, FIRST), ("baseline", "client", "specimen")))
+        if recorder.closely:
+            list(pool.map(lambda who: bench(stack, who, WARM_UP), ("baseline", "client")))
+    turns = ["baseline", *["client", "baseline"] * ROUNDS] if recorder.closely else ["client"]
+    if recorder.closely:
+        # The JVMs compile while another is asked; what is left of that falls on rounds that do not count.
+        for who in ("specimen", "client"):
+            bench(stack, who, number)
     with recorder.capture():
+        if recorder.closely:
+            bench(stack, "baseline", number)
         counters(stack, recorder)
-        for turn in range(ROUNDS):
-            # Who comes second is a little warmer.
-            for who in ("baseline", "client") if turn % 2 else ("client", "baseline"):
-                before = counters(stack, recorder)
-                measured = bench(stack, who, number)
-                after = counters(stack, recorder)
-                recorder.note("round", who=who, server_cpu_ns=after["cpu_ns"] - before["cpu_ns"], **measured)
+        for who in turns:
+            before = counters(stack, recorder)
+            measured = bench(stack, who, number)
+            after = counters(stack, recorder)
+            recorder.note("round", who=who, server_cpu_ns=after["cpu_ns"] - before["cpu_ns"], **measured)
         magnified(stack, recorder)
         counters(stack, recorder)
-
-
-def study(stack, recorder):
-    """The article's curl loop, and its profiles: where time goes, and where threads are started."""
-    for who in ("baseline", "client"):
-        recorder.note("loop", who=who, requests=LOOP, seconds=loop(stack, who))
-    profiles(stack, recorder)
+    if recorder.closely:
+        for who in ("baseline", "client"):
+            recorder.note("loop", who=who, requests=LOOP, seconds=loop(stack, who))
+        profiles(stack, recorder)
 
 
 def bench(stack, who, number):
@@ -119,7 +126,7 @@ def facts(run):
     """What a request paid: threads by the JVM's own counter, handshakes on the wire, CPU by each process's own."""
     notes = run.metrics
     rounds = notes[notes["source"] == "round"]
-    mine, base = rounds[rounds["who"] == "client"], rounds[rounds["who"] == "baseline"]
+    mine = rounds[rounds["who"] == "client"]
     specimen = notes[notes["source"] == "specimen"].iloc[-1]
     server = notes[notes["source"] == "server"]
 
@@ -140,7 +147,6 @@ def facts(run):
     carrying = rows["record_types"].str.split(",").map(lambda types: APPLICATION_DATA in types)
     carried = int((carrying & rows["src"].isin([addresses[who] for who in asked]) & (rows["dst"] == addresses["server"])).sum())
     from_client = server[f"from_{addresses['client']}"].fillna(0)
-    cost, base_cost = cpu_ms(mine), cpu_ms(base)
     return {
         "threads_per_request": float(mine["threads_started"].sum() / mine["requests"].sum()),
         "full_handshakes_per_request": float((tls["handshake"] == "full").sum() / requests),
@@ -149,7 +155,6 @@ def facts(run):
         "connections_per_request": float(len(tls) / requests),
         "requests": requests,
         "requests_on_the_wire": min(carried, requests),
-        "rounds": len(mine),
         "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / mine["requests"].sum()),
         "tls_share": share(whole["handshake"].notna()),
         "session_id_offered_share": share(tls["session_id_offered"] != ""),
@@ -160,26 +165,30 @@ def facts(run):
         "resets_per_request": float(seen["client_rst"].sum() / requests),
         "unclean_ends_per_request": float(specimen["unclean"] / specimen["requests"]),
         "threads_logged_per_request": float(specimen["threads_logged"] / specimen["requests"]),
-        "cpu_ms_per_request": float(cost.median()),
-        "baseline_cpu_ms_per_request": float(base_cost.median()),
-        "cpu_ratio": float((cost.to_numpy() / base_cost.to_numpy()).mean()),
-        "client_cpu_ms_per_request": float(mine["cpu_ns"].sum() / mine["requests"].sum() / 1e6),
-        "server_cpu_ms_per_request": float(mine["server_cpu_ns"].sum() / mine["requests"].sum() / 1e6),
-        "ms_per_request": float(mine["elapsed_ns"].sum() / mine["requests"].sum() / 1e6),
-        "time_ratio": float(mine["elapsed_ns"].sum() / base["elapsed_ns"].sum()),
-        **studied(run),
+        **looked_at_closely(run),
     }
 
 
-def studied(run):
-    """What the study adds to the facts; nothing where there was none."""
+def looked_at_closely(run):
+    """What requests cost and where the time goes; nothing where the run was not looked at closely."""
     notes = run.metrics
-    loops = notes[notes["source"] == "loop"].set_index("who")
+    loops = notes[notes["source"] == "loop"]
     if loops.empty:
         return {}
+    loops = loops.set_index("who")
+    rounds = notes[notes["source"] == "round"]
+    mine, base = rounds[rounds["who"] == "client"], rounds[rounds["who"] == "baseline"]
+    cost, base_cost = cpu_ms(mine), cpu_ms(base)
     profiled = notes[notes["source"] == "profile"].set_index("event")
     wall = (run.folder / "wall.collapsed").read_text()
     return {
+        "cpu_ms_per_request": float(cost.median()),
+        "baseline_cpu_ms_per_request": float(base_cost.median()),
+        "cpu_ratio": against(cost, base_cost),
+        "client_cpu_ms_per_request": float(mine["cpu_ns"].sum() / mine["requests"].sum() / 1e6),
+        "server_cpu_ms_per_request": float(mine["server_cpu_ns"].sum() / mine["requests"].sum() / 1e6),
+        "ms_per_request": float(mine["elapsed_ns"].sum() / mine["requests"].sum() / 1e6),
+        "time_ratio": against(mine["elapsed_ns"], base["elapsed_ns"]),
         "loop_ms_per_request": float(1000 * loops.loc["client", "seconds"] / loops.loc["client", "requests"]),
         "loop_ratio": float(loops.loc["client", "seconds"] / loops.loc["baseline", "seconds"]),
         "method_samples_per_request": per_request(profiled.loc["method"], "samples"),
@@ -205,6 +214,12 @@ def number(value):
 def cpu_ms(rounds):
     """CPU of client and server together, in milliseconds a request, round by round."""
     return (rounds["cpu_ns"] + rounds["server_cpu_ns"]) / rounds["requests"] / 1e6
+
+
+def against(rounds, baseline):
+    """Each round against the two of the baseline around it: the median of the ratios."""
+    before, after = baseline.to_numpy()[:-1], baseline.to_numpy()[1:]
+    return float(np.median(rounds.to_numpy() / ((before + after) / 2)))
 
 
 def share(which):

@@ -9,13 +9,22 @@ missing() { echo "start: $1 is not in this image; it has: $2" >&2; exit 2; }
 
 cd /run/service
 
-# A key made at every start, for tests only. 3DES, because the old JRE reads no newer PKCS#12.
-openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
-  -subj '/CN=TEST ONLY incident-labs' -addext subjectAltName=DNS:server,DNS:localhost 2>openssl.log \
-  || { cat openssl.log >&2; exit 2; }
-old_pkcs12='-passout pass:test-only -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1'
-# shellcheck disable=SC2086
-openssl pkcs12 -export -in cert.pem -inkey key.pem -out keystore.p12 $old_pkcs12
+# A key for tests only, made once for the whole stack, so that who starts again still trusts whom he trusted. 3DES,
+# because the old JRE reads no newer PKCS#12.
+keys=/run/keys
+if [ "$1" = server ] && [ ! -e $keys/trusted.p12 ]; then
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 \
+    -subj '/CN=TEST ONLY incident-labs' -addext subjectAltName=DNS:server,DNS:localhost 2>openssl.log \
+    || { cat openssl.log >&2; exit 2; }
+  old_pkcs12='-passout pass:test-only -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1'
+  # shellcheck disable=SC2086
+  openssl pkcs12 -export -in cert.pem -inkey key.pem -out $keys/own.p12 $old_pkcs12
+  # shellcheck disable=SC2086
+  openssl pkcs12 -export -nokeys -in cert.pem -out trusted.p12 $old_pkcs12 -jdktrust anyExtendedKeyUsage
+  # The others wait for this one.
+  cp trusted.p12 $keys/.trusted.p12 && mv $keys/.trusted.p12 $keys/trusted.p12
+fi
+until [ -e $keys/trusted.p12 ]; do sleep 0.1; done
 
 ready_when_it_answers() {
   until openssl s_client -connect 127.0.0.1:8443 </dev/null >/dev/null 2>&1; do sleep 0.3; done
@@ -24,7 +33,7 @@ ready_when_it_answers() {
 
 "$java" -version 2>&1 | head -n 1
 common="-XX:+UseSerialGC -Xmx96m -Xss512k"
-tls='--server.port=8443 --server.ssl.key-store=keystore.p12 --server.ssl.key-store-type=PKCS12 --server.ssl.key-store-password=test-only'
+tls='--server.port=8443 --server.ssl.key-store=/run/keys/own.p12 --server.ssl.key-store-type=PKCS12 --server.ssl.key-store-password=test-only'
 quiet='--spring.main.banner-mode=off --spring.main.lazy-initialization=true --logging.level.root=error --logging.level.org.springframework.boot=off'
 
 if [ "$1" = server ]; then
@@ -47,11 +56,6 @@ case $BOOT in
   *) own=/opt/soap/apache5.jar ;;
 esac
 
-# The server's certificate is trusted as it is found: it was made a moment ago.
-openssl s_client -connect server:8443 -servername server </dev/null 2>/dev/null | openssl x509 >server.pem
-# shellcheck disable=SC2086
-openssl pkcs12 -export -nokeys -in server.pem -out truststore.p12 $old_pkcs12 -jdktrust anyExtendedKeyUsage
-
 witness=''
 if [ -n "${WITNESS:-}" ]; then
   witness="-javaagent:/opt/extract-tls-secrets.jar=/run/service/keys.log -Djavax.net.debug=ssl,handshake -Xlog:os+thread"
@@ -60,6 +64,6 @@ fi
 ready_when_it_answers &
 # shellcheck disable=SC2086
 exec "$java" $common $witness "-Djdk.tls.client.protocols=$TLS" ${JAVA_OPTS:-} \
-  -Djavax.net.ssl.trustStore=/run/service/truststore.p12 -Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStorePassword=test-only \
+  -Djavax.net.ssl.trustStore=$keys/trusted.p12 -Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStorePassword=test-only \
   -cp "/opt/soap/client.jar:$own:/opt/boot/$BOOT/*" \
   incidentlabs.client.ClientApplication $tls $quiet "--sender=$SENDER" "--url=$URL"
