@@ -6,7 +6,7 @@ cd /run/service
 mkdir -p debugged
 /opt/jre/21.0.8/bin/java -XX:+UseSerialGC -Xmx96m -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:5005 \
   -Djdk.tls.client.protocols=TLSv1.2 -Djava.io.tmpdir=/run/service \
-  -Djavax.net.ssl.trustStore=/run/service/truststore.p12 -Djavax.net.ssl.trustStorePassword=test-only \
+  -Djavax.net.ssl.trustStore=/run/keys/trusted.p12 -Djavax.net.ssl.trustStorePassword=test-only \
   -cp "/opt/soap/client.jar:/opt/boot/2.4.1/*" incidentlabs.client.ClientApplication \
   --spring.main.banner-mode=off --logging.level.root=error --server.port=8543 \
   --sender=url-connection --url=https://server:8443/ws >debugged/log 2>&1 &
