@@ -11,10 +11,11 @@ CALLED = {"client": "this client", "baseline": "before any change"}
 
 
 def symptom(run):
-    """CPU of a request, round by round: of the client in this run, and of the one nobody changed."""
+    """CPU of a request, round by round: of the client in this run, and, where they were compared, of the one nobody
+    changed."""
     rounds = run.metrics[run.metrics["source"] == "round"]
     threads = {who: rows["threads_started"].sum() / rows["requests"].sum() for who, rows in rounds.groupby("who")}
-    named = {who: f"{called} ({threads[who]:.2f} threads a request)" for who, called in CALLED.items()}
+    named = {who: f"{CALLED[who]} ({each:.2f} threads a request)" for who, each in threads.items()}
     data = pd.DataFrame({
         "scenario": rounds["who"].map(named),
         "second": (rounds["time"] - rounds["time"].iloc[0]).round(1),
