@@ -140,11 +140,12 @@ def facts(run):
     tls = seen[seen["handshake"].notna()]
     # Only the specimen's alerts can be read.
     alerts = seen.loc[seen["client"] == addresses["specimen"], "client_alert"].dropna()
-    whole = seen[(seen["client_syns"] > 0) & (seen["client_fin"] | seen["client_rst"])]
     requests = sum(asked.values())
     # A request is at least one packet with application data; on a connection that is kept open there is no other sign.
     rows = packets.table(run.capture)
     carrying = rows["record_types"].str.split(",").map(lambda types: APPLICATION_DATA in types)
+    # A connection that is kept open may have had its handshake before.
+    encrypted = rows.loc[rows["record_types"] != "", "stream"]
     carried = int((carrying & rows["src"].isin([addresses[who] for who in asked]) & (rows["dst"] == addresses["server"])).sum())
     from_client = server[f"from_{addresses['client']}"].fillna(0)
     return {
@@ -156,7 +157,7 @@ def facts(run):
         "requests": requests,
         "requests_on_the_wire": min(carried, requests),
         "requests_served_share": float((from_client.iloc[-1] - from_client.iloc[0]) / mine["requests"].sum()),
-        "tls_share": share(whole["handshake"].notna()),
+        "tls_share": share(seen.loc[seen["client_bytes"] > 0, "stream"].isin(encrypted)),
         "session_id_offered_share": share(tls["session_id_offered"] != ""),
         "session_offered_share": share(tls["session_offered"]),
         "alerts_beyond_close_notify": int((alerts != "close_notify").sum()),
