@@ -25,7 +25,7 @@ say "lab.toml"
 python -m workbench labs
 say "unit tests and notebooks, in two halves side by side"
 # What talks over loopback shares its ports, so it stays in one half.
-half=(tests/test_{captures,endings,handshakes,invariants,notebooks}.py)
+half=(tests/test_{captures,endings,handshakes,invariants,learner,notebooks}.py)
 meanwhile=$(mktemp)
 python -m pytest -m "not stack" "${half[@]}" >"$meanwhile" 2>&1 &
 other=$!

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from workbench import lab as labs
 from workbench.lab import ROOT
 
 CAPTURE = next((ROOT / "captures").glob("*/broken/wire.pcapng"))
@@ -77,16 +76,10 @@ def test_bad_words(words, says):
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.fixture(scope="module")
-def one_lab():
-    """Enough to try a replay with; that every lab's recorded runs are as declared is for test_invariants to say."""
-    return labs.load(labs.names()[0])
-
-
 @pytest.fixture
-def replay_page(one_lab):
+def replay_page(each_lab):
     """runs/<lab>/replay.html, left as it was."""
-    path = ROOT / "runs" / one_lab.name / "replay.html"
+    path = ROOT / "runs" / each_lab.name / "replay.html"
     before = path.read_bytes() if path.is_file() else None
     yield path
     if before is not None:
@@ -105,29 +98,29 @@ def verdicts(table: str) -> dict[str, str]:
     return {name: " ".join(words).strip() for name, words in found.items()}
 
 
-def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(one_lab, replay_page):
+def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(each_lab, replay_page):
     summary = replay_page.with_name("summary.json")
     before = summary.read_bytes() if summary.is_file() else None
-    done = lab("replay", one_lab.name)
+    done = lab("replay", each_lab.name)
     assert done.returncode == 0
     table, page = done.stdout.decode(), replay_page.read_text()
-    assert verdicts(table) == {name: scenario.expected for name, scenario in one_lab.scenarios.items()}
-    recorded = json.loads((ROOT / "captures" / one_lab.name / "broken" / "run.json").read_text())
+    assert verdicts(table) == {name: scenario.expected for name, scenario in each_lab.scenarios.items()}
+    recorded = json.loads((ROOT / "captures" / each_lab.name / "broken" / "run.json").read_text())
     for said in (table, page):
         assert "A replay of runs recorded on" in said
         assert "Nothing ran here." in said
         assert recorded["started"][:10] in said
         assert recorded["host"]["cpu_model"] in said
-    assert all(f"<code>{name}</code>" in page for name in one_lab.scenarios)
+    assert all(f"<code>{name}</code>" in page for name in each_lab.scenarios)
     assert "Measured on" not in page
     assert (summary.read_bytes() if summary.is_file() else None) == before
 
 
-def test_a_replay_decodes_what_is_there(one_lab, replay_page, tmp_path):
+def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
     """With the broken stack's recording in the place of a fix's, and its own cut after 20 packets."""
-    published, runs = ROOT / "captures" / one_lab.name, tmp_path / one_lab.name
-    *_, fix = one_lab.story()
-    for name in one_lab.story():
+    published, runs = ROOT / "captures" / each_lab.name, tmp_path / each_lab.name
+    *_, fix = each_lab.story()
+    for name in each_lab.story():
         shutil.copytree(published / name, runs / name)
     for part in ("wire.pcapng", "metrics.jsonl"):
         shutil.copy(published / "broken" / part, runs / fix)
@@ -135,7 +128,7 @@ def test_a_replay_decodes_what_is_there(one_lab, replay_page, tmp_path):
     of_the_wire = {key: metas["broken"][key] for key in ("window", "addresses") if key in metas["broken"]}
     (runs / fix / "run.json").write_text(json.dumps(metas[fix] | of_the_wire))
     subprocess.run(["editcap", "-r", published / "broken" / "wire.pcapng", runs / "broken" / "wire.pcapng", "1-20"], check=True)
-    done = lab("replay", one_lab.name, LAB_RUNS=str(tmp_path))
+    done = lab("replay", each_lab.name, LAB_RUNS=str(tmp_path))
     assert done.returncode == 1
     found = verdicts(done.stdout.decode())
     assert found[fix] == "red (declared green)"
