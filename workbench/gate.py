@@ -32,9 +32,9 @@ class Result:
         return self.judgement.verdict == self.scenario.expected
 
 
-def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = None) -> list[Result]:
+def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = None, *, closely: bool = True) -> list[Result]:
     """Runs the named scenarios, and writes runs/<lab>/summary.json after each. `settings` are compose variables to
-    start from; what a drive changes in them, the scenarios after it keep. Raises StackError where an image does not
+    start from; what a drive changes in them, the scenarios after it keep. `closely`: more than what decides. Raises StackError where an image does not
     build; a stack that does not start is a result with the verdict failed."""
     settings = {} if settings is None else settings
     for project in stack.sweep():
@@ -43,7 +43,7 @@ def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = 
     results = []
     for number, name in enumerate(names, start=1):
         console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
-        run, judgement = measured(stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=True)
+        run, judgement = measured(stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=closely)
         result = Result(lab.scenarios[name], name, run, judgement)
         results.append(result)
         _write_summary(lab, result)

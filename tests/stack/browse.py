@@ -8,6 +8,7 @@ import json
 import sys
 import time
 import urllib.parse
+from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
@@ -76,7 +77,9 @@ def main(url: str, notebook: str, pictures: str) -> None:
     driver = chromium()
     try:
         address = urllib.parse.urlsplit(url)
-        driver.get(address._replace(path=f"/lab/tree/{notebook}", query=f"{address.query}&reset").geturl())
+        # A workspace of its own, because another browser may be looking at another notebook.
+        path = f"/lab/workspaces/{Path(notebook).stem}/tree/{notebook}"
+        driver.get(address._replace(path=path, query=f"{address.query}&reset").geturl())
         WebDriverWait(driver, PATIENCE).until(lambda _: count(driver, PROMPTS) > 0)
         run_all(driver)
         show_all(driver, WIDE)

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import nbformat
@@ -10,7 +11,7 @@ import pytest
 import seat
 from seat import PICTURES, docker
 
-from workbench.lab import ROOT
+from workbench.lab import ROOT, Lab
 
 KINDS = ("walkthrough", "exercise")
 
@@ -53,8 +54,13 @@ def without_outputs(path) -> nbformat.NotebookNode:
     return notebook
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_notebook_opens_and_runs(here, browser, each_lab, kind):
+def test_the_notebooks_open_and_run(here, browser, each_lab):
+    """Both at once, in a browser each."""
+    with ThreadPoolExecutor(len(KINDS)) as pool:
+        list(pool.map(lambda kind: opens_and_runs(here, browser, each_lab, kind), KINDS))
+
+
+def opens_and_runs(here: seat.Seat, browser: str, each_lab: Lab, kind: str) -> None:
     name = f"case-{each_lab.case}/{kind}.ipynb"
     cells = [cell for cell in without_outputs(here.folder / name).cells if cell.cell_type == "code"]
     seen = look(here, browser, name, f"case-{each_lab.case}-{kind}")

@@ -1,16 +1,21 @@
-"""The box: nothing inside a stack reaches out, and every probe is shown to find what it looks for elsewhere."""
+"""Stacks that stand, two learners at each lab: the box, the seats beside each other, and what is typed to look around.
+
+Nothing inside a stack reaches out, and every probe is shown to find what it looks for elsewhere.
+"""
 
 import ipaddress
 import itertools
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import learners
 import pytest
 from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
 
-from workbench import gate, lab, stack
+from workbench import gate, lab, learner
 
 PORT = 47711
 BASE = os.environ["BASE_TRIXIE"]
@@ -24,13 +29,22 @@ def docker() -> DockerClient:
 
 
 @pytest.fixture(scope="module", params=lab.names())
-def boxed(request, tmp_path_factory):
+def neighbours(request):
+    """Two learners at one lab, with their stacks up."""
+    each = lab.load(request.param)
+    gate.build(each, ["broken"])
+    with learners.at(each, "ann", "ben") as seats:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda seat: seat.standing().up(), seats))
+        yield seats
+
+
+@pytest.fixture(scope="module")
+def boxed(neighbours):
     """A lab's broken stack, up, with its capture sidecar."""
-    chosen = lab.load(request.param)
-    gate.build(chosen, ["broken"])
-    with stack.running(stack.of_scenario(chosen, "broken"), {}, tmp_path_factory.mktemp("box")) as running:
-        running.up("capture")
-        yield running
+    standing = neighbours[0].standing()
+    standing.up("capture")
+    return standing
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +90,7 @@ def reaches(docker: DockerClient, container: str, address: str) -> bool:
 
 def resolves(docker: DockerClient, container: str, name: str) -> bool:
     try:
-        return bool(docker.execute(container, ["timeout", "10", "getent", "hosts", name]))
+        return bool(docker.execute(container, ["timeout", "5", "getent", "hosts", name]))
     except DockerException:
         return False
 
@@ -147,3 +161,43 @@ def test_every_network_is_internal(boxed, engine):
     networks = engine.get("/networks", filters=f'{{"label": ["com.docker.compose.project={boxed.project}"]}}')
     assert networks
     assert all(network["Internal"] for network in networks)
+
+
+def test_seats_are_small_apart_and_see_only_themselves(neighbours, engine):
+    ann, _ben = neighbours
+    subnets = [
+        ipaddress.ip_network(config["Subnet"]) for network in engine.networks() for config in network["IPAM"]["Config"] or []
+    ]
+    assert not [pair for pair in itertools.combinations(subnets, 2) if pair[0].overlaps(pair[1])]
+    ours = engine.networks(f"com.docker.compose.project={ann.project}")
+    assert all(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"]).prefixlen >= 24 for network in ours)
+
+    docker = DockerClient()
+    asks = ann.standing().container(ann.lab.recording.at)
+    names = [container["Names"][0].strip("/") for container in engine.containers("incident-labs=box")]
+    with ThreadPoolExecutor(len(names)) as pool:
+        resolved = set(itertools.compress(names, pool.map(lambda other: resolves(docker, asks, other), names)))
+    # The control: a seat does find its own.
+    assert {other.startswith(f"{ann.project}-") for other in resolved} == {True}
+
+
+def test_every_command_to_look_around_with_shows_something(neighbours):
+    """As the introduction prints them; what listens on the wire first, so that it hears what the others do."""
+    ann, _ben = neighbours
+    around = learner.introduction(ann).partition("## Look around")[2].partition("\n## ")[0]
+    commands = re.findall(r"^ {4}(docker .+)$", around, re.MULTILINE)
+    assert len(commands) >= 5
+    # Nobody types here: what asks for a terminal gets an end of input.
+    on_the_wire, others = [], []
+    for command in commands:
+        (on_the_wire if "tcpdump" in command else others).append(["bash", "-c", command.replace("exec -it", "exec -i")])
+    with ThreadPoolExecutor() as pool:
+        listening = [pool.submit(look, command) for command in on_the_wire]
+        done = [look(command) for command in others] + [each.result() for each in listening]
+    for each in done:
+        assert each.returncode == 0, (each.args, each.stderr[-500:])
+        assert len(each.stdout.strip()) > 30, (each.args, each.stdout, each.stderr[-500:])
+
+
+def look(command: list[str]) -> subprocess.CompletedProcess:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False)
