@@ -34,8 +34,8 @@ class Result:
 
 def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = None, *, closely: bool = True) -> list[Result]:
     """Runs the named scenarios, and writes runs/<lab>/summary.json after each. `settings` are compose variables to
-    start from; what a drive changes in them, the scenarios after it keep. `closely`: more than what decides. Raises StackError where an image does not
-    build; a stack that does not start is a result with the verdict failed."""
+    start from; what a drive changes in them, the scenarios after it keep. `closely`: more than what decides. Raises
+    StackError where an image does not build; a stack that does not start is a result with the verdict failed."""
     settings = {} if settings is None else settings
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")

@@ -33,11 +33,11 @@ def test_the_capture_is_whole(ran):
         assert result.run.meta["packets"]["captured"] > 0
 
 
-def test_a_trimmed_run_comes_to_the_same_verdict(ran, tmp_path):
+def test_a_trimmed_run_comes_to_the_same_facts(ran, tmp_path):
+    """That which was looked at closely: the others leave fewer files than a recorded run has."""
     chosen, results = ran
-    for number, result in enumerate(results):
-        trimmed = recording.trim(result.run, chosen, tmp_path / str(number))
-        assert gate.oracle.judge(chosen, trimmed).verdict == result.judgement.verdict
+    trimmed = recording.trim(results[0].run, chosen, tmp_path / "trimmed")
+    assert gate.oracle.judge(chosen, trimmed) == results[0].judgement
 
 
 def test_the_summary_tells_the_latest_of_each_scenario(ran):
