@@ -28,7 +28,8 @@ def drive(stack, recorder):
     """Records requests in a row and a few under the magnifying glass; looked at closely, what each costs, too."""
     number = int(stack.environment("operator")["REQUESTS"])
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda who: bench(stack, who, FIRST), ("baseline", "client", "specimen")))
+        asked = ("client", "specimen", *(["baseline"] if recorder.closely else []))
+        list(pool.map(lambda who: bench(stack, who, FIRST), asked))
         if recorder.closely:
             list(pool.map(lambda who: bench(stack, who, WARM_UP), ("baseline", "client")))
     turns = ["baseline", *["client", "baseline"] * ROUNDS] if recorder.closely else ["client"]
