@@ -113,7 +113,8 @@ def edit(folder: Path, edits: list[Edit]) -> None:
 
 
 def differences(seat: Seat) -> list[str]:
-    """The lines that a learner changed, as a diff against the broken stack."""
+    """The lines that a learner changed, as a diff against the broken stack. Raises LabError where there is no version yet."""
+    seat.setup(seat.project)
     found: list[str] = []
     for name in seat.lab.learner.copies:
         mine = seat.copy / name
