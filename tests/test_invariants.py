@@ -71,6 +71,12 @@ def test_every_service_starts_from_the_box(each_lab):
     assert all(network["internal"] is True for network in compose["networks"].values())
 
 
+def test_recording_names_services_of_the_stack(each_lab):
+    asked = each_lab.recording
+    secrets = [asked.secrets.partition(":")[0]] if asked.secrets else []
+    assert {asked.at, *asked.closely, *asked.logs, *secrets} <= set(stack_of(each_lab)["services"])
+
+
 def test_every_dockerfile_starts_from_a_base_that_can_be_given():
     for path in files("Dockerfile"):
         stages = re.findall(r"^FROM (\S+)(?: AS (\S+))?", path.read_text(), re.MULTILINE)

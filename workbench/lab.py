@@ -124,6 +124,8 @@ class Recording(_Strict):
     logs: dict[str, list[str]] = {}
     #: Files that a drive leaves in the run's folder beside its metrics, and that a recorded run keeps.
     files: list[str] = []
+    #: Services that only a closer look needs: nothing asks them when a run is to measure what decides and no more.
+    closely: list[str] = []
     #: File inside a service to which it writes TLS secrets (NSS key log), as service:path.
     secrets: str | None = None
 

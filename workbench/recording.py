@@ -154,7 +154,8 @@ def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: boo
     began = time.monotonic()
     recorder = None
     try:
-        with stack.running(setup, settings, folder) as running:
+        without = [] if closely else lab.recording.closely
+        with stack.running(setup, settings, folder, without=without) as running:
             meta["host"] = _host(running)
             meta["addresses"] = {service: own[0] for service in running.services if (own := running.addresses(service))}
             recorder = Recorder(running, folder, closely=closely)
@@ -191,7 +192,9 @@ def trim(run: Run, lab: Lab, target: Path) -> Run:
     _tool("tshark", "-n", "-r", run.capture, "-Y", keep, "-w", target / CAPTURE)
     (target / METRICS).write_text((run.folder / METRICS).read_text())
     for name in lab.recording.files:
-        (target / name).write_text((run.folder / name).read_text())
+        # A run that was not looked at closely leaves fewer of them.
+        if (run.folder / name).is_file():
+            (target / name).write_text((run.folder / name).read_text())
     for service, kept in lab.recording.logs.items():
         lines = [line for line in run.log(service).splitlines() if any(text in line for text in kept)]
         (target / f"{service}.log").write_text("\n".join(lines[:400]) + "\n")

@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,13 +43,14 @@ def of_scenario(lab: Lab, scenario: str) -> Setup:
 
 
 class Stack:
-    """The stack of one setup. `settings` are compose variables; what a drive changes in them, later scenarios keep.
-    Files of its own (variables, subnets) go into `folder`."""
+    """The stack of one setup, `without` some of its services. `settings` are compose variables; what a drive changes in
+    them, later scenarios keep. Files of its own (variables, subnets) go into `folder`."""
 
-    def __init__(self, setup: Setup, settings: dict[str, str], folder: Path) -> None:
+    def __init__(self, setup: Setup, settings: dict[str, str], folder: Path, *, without: Collection[str] = ()) -> None:
         self.lab = setup.lab
         self.settings = settings
         self.project = setup.project
+        self._without = {"capture", *without}
         self._files = [*setup.files, ROOT / "compose" / "capture.yaml"]
         self._env_file = folder / "compose.env"
         self._subnets_file = folder / "subnets.json"
@@ -78,8 +79,8 @@ class Stack:
 
     @functools.cached_property
     def services(self) -> list[str]:
-        """Every service of the stack but the sidecars of the workbench."""
-        return sorted(set(self.model["services"]) - {"capture"})
+        """Every service of the stack but the sidecars of the workbench, and those that it is to do without."""
+        return sorted(set(self.model["services"]) - self._without)
 
     def build(self) -> None:
         """Builds what has changed. Raises StackError with the build's last lines."""
@@ -230,9 +231,9 @@ class Stack:
 
 
 @contextlib.contextmanager
-def running(setup: Setup, settings: dict[str, str], folder: Path) -> Iterator[Stack]:
+def running(setup: Setup, settings: dict[str, str], folder: Path, *, without: Collection[str] = ()) -> Iterator[Stack]:
     """A stack that is up inside the block, and down after it whatever happened. Raises StackError."""
-    stack = Stack(setup, settings, folder)
+    stack = Stack(setup, settings, folder, without=without)
     try:
         with console.step("starting the stack"):
             stack.up()
