@@ -4,6 +4,7 @@ import datetime
 import json
 import shutil
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +33,13 @@ class Result:
         return self.judgement.verdict == self.scenario.expected
 
 
-def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = None, *, closely: bool = True) -> list[Result]:
+def run_scenarios(
+    lab: Lab, names: list[str], settings: dict[str, str] | None = None, *, closely: Collection[str] | None = None
+) -> list[Result]:
     """Runs the named scenarios, and writes runs/<lab>/summary.json after each. `settings` are compose variables to
-    start from; what a drive changes in them, the scenarios after it keep. `closely`: more than what decides. Raises
-    StackError where an image does not build; a stack that does not start is a result with the verdict failed."""
+    start from; what a drive changes in them, the scenarios after it keep. `closely` names those of which more than what
+    decides is wanted; all, unless told. Raises StackError where an image does not build; a stack that does not start is
+    a result with the verdict failed."""
     settings = {} if settings is None else settings
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")
@@ -43,7 +47,9 @@ def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = 
     results = []
     for number, name in enumerate(names, start=1):
         console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
-        run, judgement = measured(stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=closely)
+        run, judgement = measured(
+            stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=closely is None or name in closely
+        )
         result = Result(lab.scenarios[name], name, run, judgement)
         results.append(result)
         _write_summary(lab, result)
@@ -58,8 +64,14 @@ def run_scenarios(lab: Lab, names: list[str], settings: dict[str, str] | None = 
 def build(lab: Lab, names: list[str]) -> None:
     """Builds the images of the named scenarios, where anything has changed. Raises StackError."""
     with console.step(f"case {lab.case}: building what has changed"), tempfile.TemporaryDirectory() as folder:
+        # Most scenarios differ in nothing that is built.
+        built = []
         for name in dict.fromkeys(names):
-            stack.Stack(stack.of_scenario(lab, name), {}, Path(folder)).build()
+            wanted = stack.Stack(stack.of_scenario(lab, name), {}, Path(folder))
+            builds = {service: (entry.get("image"), entry.get("build")) for service, entry in wanted.model["services"].items()}
+            if builds not in built:
+                wanted.build()
+                built.append(builds)
 
 
 def measured(setup: stack.Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> tuple[Run, Judgement]:
