@@ -48,11 +48,15 @@ class Seat:
     def runs(self) -> Path:
         return gate.RUNS / self.project
 
-    def setup(self, project: str) -> Setup:
-        """This learner's version. Raises LabError where there is none yet."""
+    def version(self) -> Path:
+        """The folder of this learner's version. Raises LabError where there is none yet."""
         if not (self.copy / "compose.yaml").is_file():
             raise LabError(f"{self.copy.relative_to(ROOT)}/compose.yaml: not there; {self.command('up')} puts it there")
-        return Setup(self.lab, self.project, (self.copy / "compose.yaml",), project)
+        return self.copy
+
+    def setup(self, project: str) -> Setup:
+        """This learner's version as a stack. Raises LabError where there is none yet."""
+        return Setup(self.lab, self.project, (self.version() / "compose.yaml",), project)
 
     def standing(self) -> Stack:
         """The stack to look around in: this learner's version, small enough to stand beside others."""
@@ -114,10 +118,10 @@ def edit(folder: Path, edits: list[Edit]) -> None:
 
 def differences(seat: Seat) -> list[str]:
     """The lines that a learner changed, as a diff against the broken stack. Raises LabError where there is no version yet."""
-    seat.setup(seat.project)
+    version = seat.version()
     found: list[str] = []
     for name in seat.lab.learner.copies:
-        mine = seat.copy / name
+        mine = version / name
         theirs = (seat.lab.folder / name).read_text().splitlines()
         lines = mine.read_text().splitlines() if mine.is_file() else []
         diff = list(difflib.unified_diff(theirs, lines, "broken", "yours", n=0, lineterm=""))

@@ -18,6 +18,7 @@ from python_on_whales.exceptions import DockerException
 from workbench import gate, lab, learner
 
 PORT = 47711
+NAME, TARGETS, BRIDGE = "deb.debian.org", ["another network", "the host"], "the host's end of the bridge"
 BASE = os.environ["BASE_TRIXIE"]
 LISTENER = f"$s = IO::Socket::INET->new(LocalPort => {PORT}, Listen => 9, ReuseAddr => 1) or die; 1 while $s->accept"
 LISTEN = ["perl", "-MIO::Socket::INET", "-e", LISTENER]
@@ -81,7 +82,7 @@ def outside(docker):
 
 def reaches(docker: DockerClient, container: str, address: str) -> bool:
     try:
-        docker.execute(container, ["timeout", "2", "bash", "-c", f": </dev/tcp/{address}/{PORT}"])
+        docker.execute(container, ["timeout", "3", "bash", "-c", f": </dev/tcp/{address}/{PORT}"])
     except DockerException:
         return False
     return True
@@ -89,7 +90,7 @@ def reaches(docker: DockerClient, container: str, address: str) -> bool:
 
 def resolves(docker: DockerClient, container: str, name: str) -> bool:
     try:
-        return bool(docker.execute(container, ["timeout", "5", "getent", "hosts", name]))
+        return bool(docker.execute(container, ["timeout", "10", "getent", "hosts", name]))
     except DockerException:
         return False
 
@@ -98,28 +99,34 @@ def containers(running) -> dict[str, str]:
     return {service: running.container(service) for service in [*running.services, "capture"]}
 
 
-def found_by(probe, docker: DockerClient, running, what: str) -> set[str]:
-    """The services whose probe finds what it looks for. Side by side: what is boxed waits for its time-out."""
-    inside = containers(running)
-    with ThreadPoolExecutor(len(inside)) as pool:
-        found = list(pool.map(lambda container: probe(docker, container, what), inside.values()))
-    return set(itertools.compress(inside, found))
-
-
-@pytest.mark.parametrize("target", ["another network", "the host"])
-def test_nothing_answers_from_inside(boxed, outside, docker, target):
-    assert reaches(docker, outside["control"], outside[target]), "the control finds what the probe looks for"
-    assert not found_by(reaches, docker, boxed, outside[target])
-
-
-def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(boxed, outside, docker, engine):
-    """The listener on the host listens on all of its addresses: the box's gateway must not be one of them."""
+@pytest.fixture(scope="module")
+def found(boxed, outside, docker, engine) -> dict[str, set[str]]:
+    """The services whose probe finds what it looks for, by what that is. All probes at once: what is boxed waits for its
+    time-out."""
     networks = engine.networks(f"com.docker.compose.project={boxed.project}")
     subnets = [ipaddress.ip_network(config["Subnet"]) for network in networks for config in network["IPAM"]["Config"]]
-    # The engine takes a subnet's first address for the host.
-    gateways = [str(next(subnet.hosts())) for subnet in subnets]
-    assert gateways
-    assert not [(gateway, found) for gateway in gateways if (found := found_by(reaches, docker, boxed, gateway))]
+    # The engine takes a subnet's first address for the host, whose listener listens on all of its addresses.
+    gateways = {f"{BRIDGE} ({subnet})": (reaches, str(next(subnet.hosts()))) for subnet in subnets}
+    wanted = {target: (reaches, outside[target]) for target in TARGETS} | {NAME: (resolves, NAME)} | gateways
+    probes = list(itertools.product(wanted.items(), containers(boxed).items()))
+    with ThreadPoolExecutor(len(probes)) as pool:
+        answers = list(pool.map(lambda each: each[0][1][0](docker, each[1][1], each[0][1][1]), probes))
+    services: dict[str, set[str]] = {what: set() for what in wanted}
+    for (what, _), (service, _) in itertools.compress(probes, answers):
+        services[what].add(service)
+    return services
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_nothing_answers_from_inside(found, outside, docker, target):
+    assert reaches(docker, outside["control"], outside[target]), "the control finds what the probe looks for"
+    assert not found[target]
+
+
+def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(found):
+    bridges = {what: services for what, services in found.items() if what.startswith(BRIDGE)}
+    assert bridges
+    assert not any(bridges.values()), bridges
 
 
 def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(outside, docker, engine):
@@ -137,10 +144,9 @@ def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(ou
         docker.network.remove(name)
 
 
-def test_no_name_outside_is_resolved(boxed, outside, docker):
-    name = "deb.debian.org"
-    assert resolves(docker, outside["control"], name), "the control resolves what the probe asks for"
-    assert not found_by(resolves, docker, boxed, name)
+def test_no_name_outside_is_resolved(found, outside, docker):
+    assert resolves(docker, outside["control"], NAME), "the control resolves what the probe asks for"
+    assert not found[NAME]
 
 
 def test_every_container_is_confined(boxed, engine):
