@@ -149,7 +149,7 @@ def test_a_trimmed_run_tells_what_the_whole_run_told(each_lab):
     """The verdict from the trimmed capture, and that from the facts of the whole one, taken when it was made."""
     for name in each_lab.scenarios:
         run = recording.published(each_lab.name, name)
-        verdicts = {oracle.weigh(each_lab.oracles, facts)[0] for facts in run.meta["rounds"]}
+        verdicts = {oracle.weigh(each_lab.oracles_of(name), facts)[0] for facts in run.meta["rounds"]}
         assert verdicts == {judged(each_lab.name, name).verdict}, name
 
 

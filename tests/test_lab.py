@@ -38,6 +38,7 @@ def write(tmp_path, monkeypatch):
         ('scenario = "broken"', 'scenario = "none"', "there is no scenario none"),
         ("min = 1.0\n", "", "oracles.every_line_is_checked_and_up: needs min, max or both"),
         ("min = 1.0\n", "min = 1.0\nmax = 0.5\n", "min 1.0 is above max 0.5"),
+        ("min = 1.0\n", 'min = 1.0\nof = ["none"]\n', "oracles.every_line_is_checked_and_up.of: there is no scenario none"),
         ('status = "reproduced"', 'status = "sort of"', "status: Input should be"),
         ('"21.0.8" = "jdk_21"', '"21.0.8" = "jdk_22"', "matrices.java_and_jetty: there is no scenario jdk_22"),
         ('"21.0.8" = "jdk_21"', '"21.0.8" = { JRE = "21.0.8" }', "rows: services: missing; whose variables are these?"),

@@ -96,6 +96,8 @@ def test_the_untouched_copy_changes_nothing(seat):
 def test_what_is_made_by_hand_is_allowed_and_in_compose_is_what_the_overlay_makes(seat):
     """So a check by hand and the gate run the same; what is made in other files is run on the stack."""
     for name, scenario in seat.lab.scenarios.items():
+        if scenario.kind == "exhibit" and not scenario.by_hand:
+            continue
         learner.reset(seat)
         learner.edit(seat.copy, scenario.by_hand)
         ours = model(seat)

@@ -45,8 +45,8 @@ class _Connection:
     ends: tuple
     client: Side = field(default_factory=Side)
     server: Side = field(default_factory=Side)
-    client_hello: bool = False
-    server_hello: bool = False
+    client_hello_time: float | None = None
+    server_hello_time: float | None = None
     retry_request: bool = False
     version_offered: str | None = None
     version: str | None = None
@@ -61,14 +61,14 @@ class _Connection:
 
     def handshake(self) -> str | None:
         """`full`, `resumed` or `unfinished`; None where no ClientHello was seen."""
-        if not self.client_hello:
+        if self.client_hello_time is None:
             return None
         if self.version == "TLSv1.3":
             if not self.finished_13:
                 return "unfinished"
             return "resumed" if self.pre_shared_key else "full"
         # Up to TLS 1.2 both sides switch ciphers last; a server that resumes sends no certificate before it does.
-        if not (self.server_hello and self.client.change_cipher_spec and self.server.change_cipher_spec):
+        if self.server_hello_time is None or not (self.client.change_cipher_spec and self.server.change_cipher_spec):
             return "unfinished"
         offered = self.ticket_offered or self.session_id_offered
         return "resumed" if offered and not self.full_flight else "full"
@@ -93,6 +93,8 @@ class _Connection:
             "start": self.start,
             "end": self.end,
             "handshake": self.handshake(),
+            "client_hello_time": self.client_hello_time,
+            "server_hello_time": self.server_hello_time,
             "version_offered": self.version_offered,
             "version": self.version,
             "cipher": self.cipher,
@@ -110,7 +112,8 @@ def table(capture: Path | str) -> pd.DataFrame:
     """One row per TCP connection of a capture, in the order of their first packets.
 
     Columns: `stream` (tshark's tcp.stream); `client`, `client_port`, `server`, `server_port`; `start`, `end` (seconds
-    since the epoch); `handshake` (full, resumed, unfinished, None without a ClientHello); `version_offered`, `version`
+    since the epoch); `handshake` (full, resumed, unfinished, None without a ClientHello); `client_hello_time`,
+    `server_hello_time` (seconds since the epoch; a Hello Retry Request is no ServerHello); `version_offered`, `version`
     (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`, `session_id_given`
     (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`, `rst`, `alert`,
     `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
@@ -183,7 +186,7 @@ def _add_records(connection: _Connection, side: Side, packet, by_client: bool) -
     types = packet.record_types.split(",") if packet.record_types else []
     lengths = packet.record_lengths.split(",")
     messages = packet.messages.split(",")
-    if by_client and CLIENT_HELLO in messages and not connection.client_hello:
+    if by_client and CLIENT_HELLO in messages and connection.client_hello_time is None:
         _client_hello(connection, packet)
     if not by_client and SERVER_HELLO in messages:
         _server_hello(connection, packet)
@@ -205,7 +208,7 @@ def _add_records(connection: _Connection, side: Side, packet, by_client: bool) -
 
 
 def _client_hello(connection: _Connection, packet) -> None:
-    connection.client_hello = True
+    connection.client_hello_time = packet.time
     offered = [int(version, 16) for version in (packet.supported_versions or packet.version).split(",") if version]
     known = [version for version in offered if version in VERSIONS]
     connection.version_offered = VERSIONS[max(known)] if known else None
@@ -219,7 +222,7 @@ def _server_hello(connection: _Connection, packet) -> None:
     if packet.random.split(",")[0] == RETRY_RANDOM:
         connection.retry_request = True
         return
-    connection.server_hello = True
+    connection.server_hello_time = packet.time
     version = int((packet.supported_versions or packet.version).split(",")[0], 16)
     connection.version = VERSIONS.get(version, hex(version))
     cipher = int(packet.cipher.split(",")[0], 16)

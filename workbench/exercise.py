@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import altair as alt
 import pandas as pd
@@ -86,14 +87,14 @@ class Picture:
 
 
 class Case:
-    """A case's questions over one capture. Raises packets.CaptureError."""
+    """A case's questions, its lab's questions.py, over one capture. Raises packets.CaptureError."""
 
-    def __init__(self, chosen: Lab, run: Run | None, capture: Path) -> None:
+    def __init__(self, chosen: Lab, questions: ModuleType, run: Run | None, capture: Path) -> None:
         self.lab, self.run, self.capture = chosen, run, capture
         self._packets = packets.table(capture)
         self._connections = connections.from_packets(self._packets)
-        self._module = _questions(chosen)
-        self._questions = {question.id: question for question in self._module.QUESTIONS}
+        self._module = questions
+        self._questions = {question.id: question for question in questions.QUESTIONS}
         self._outcomes: dict[str, str] = {}
         self._judged: dict[str, oracle.Judgement] = {}
 
@@ -191,17 +192,18 @@ def open(case: int | str, capture: Path | str | None = None) -> Case:
     ExerciseError."""
     try:
         chosen = lab.load(str(case))
-        run, path = _found(chosen, capture)
+        questions = _questions(chosen)
+        run, path = _found(chosen, questions.OPENS, capture)
         if run is not None and run.meta["lab"] != chosen.name:
             raise ExerciseError(f"{capture}: a run of another case")
-        return Case(chosen, run, path)
+        return Case(chosen, questions, run, path)
     except (LabError, CaptureError, FileNotFoundError) as error:
         raise ExerciseError(str(error)) from None
 
 
-def _found(chosen: Lab, capture: Path | str | None) -> tuple[Run | None, Path]:
+def _found(chosen: Lab, opens: str, capture: Path | str | None) -> tuple[Run | None, Path]:
     if capture is None:
-        run = recording.published(chosen.name, _questions(chosen).OPENS)
+        run = recording.published(chosen.name, opens)
         return run, run.capture
     path = next((place for place in (Path(capture), ROOT / capture) if place.exists()), None)
     if path is None:
@@ -226,7 +228,7 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
-def _questions(chosen: Lab):
+def _questions(chosen: Lab) -> ModuleType:
     """The lab's questions.py: QUESTIONS, symptom(run), and OPENS, the scenario whose recorded run they are asked of."""
     path = chosen.folder / "questions.py"
     spec = importlib.util.spec_from_file_location(f"labs.{chosen.name}.questions", path)

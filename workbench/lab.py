@@ -75,6 +75,8 @@ class Oracle(Bound):
     at_least: float = Field(gt=0)
     #: What a value out of bounds means: the incident (red), or that something else is broken (failed).
     otherwise: Literal["red", "failed"] = "red"
+    #: The scenarios that have it to themselves, and no other oracle; those that are named nowhere have all the others.
+    of: list[str] = []
 
 
 class Claim(_Strict):
@@ -215,11 +217,15 @@ class Lab(_Strict):
     @model_validator(mode="after")
     def _parts_fit(self) -> "Lab":
         for name, scenario in self.scenarios.items():
-            if (scenario.kind == "broken") == bool(scenario.by_hand):
-                raise ValueError(f"scenarios.{name}.by_hand: every scenario but the broken one says how a learner writes it")
+            if scenario.kind != "exhibit" and (scenario.kind == "broken") == bool(scenario.by_hand):
+                raise ValueError(f"scenarios.{name}.by_hand: every fix, right or wrong, says how a learner writes it")
         broken = [name for name, scenario in self.scenarios.items() if scenario.kind == "broken"]
         if broken != ["broken"]:
             raise ValueError("scenarios: exactly one is of kind broken, and it is named broken")
+        for name, oracle in self.oracles.items():
+            for scenario in oracle.of:
+                if scenario not in self.scenarios:
+                    raise ValueError(f"oracles.{name}.of: there is no scenario {scenario}")
         for name, claim in self.claims.items():
             if claim.scenario is not None and claim.scenario not in self.scenarios:
                 raise ValueError(f"claims.{name}.scenario: there is no scenario {claim.scenario}")
@@ -240,9 +246,14 @@ class Lab(_Strict):
         """The scenario's compose overlay; None for the broken stack."""
         return None if scenario == "broken" else self.folder / "scenarios" / f"{scenario}.yaml"
 
+    def oracles_of(self, scenario: str) -> dict[str, Oracle]:
+        """What a scenario is judged by, or a learner's version, which is no scenario."""
+        own = {name: oracle for name, oracle in self.oracles.items() if scenario in oracle.of}
+        return own or {name: oracle for name, oracle in self.oracles.items() if not oracle.of}
+
     def judged(self) -> list[Column]:
         """The columns whose facts decide whether the incident is there."""
-        deciding = {oracle.fact for oracle in self.oracles.values() if oracle.otherwise == "red"}
+        deciding = {oracle.fact for oracle in self.oracles_of("broken").values() if oracle.otherwise == "red"}
         return [column for column in self.columns if column.fact in deciding]
 
     def module(self) -> ModuleType:

@@ -69,7 +69,7 @@ def measure(lab: Lab, name: str) -> Result:
         console.err.print(f"[bold]{lab.name}[/bold] {name} {number}/{len(pairs)}: {row} with {column}")
         run, judgement = gate.measured(_setup(lab, name, row, column, target.parent), settings, _runs(target, row, column))
         host, started = host or run.meta.get("host", {}), started or run.meta["started"]
-        asked = {fact for each in lab.oracles.values() for fact in (each.fact, each.samples)}
+        asked = {fact for each in lab.oracles_of("broken").values() for fact in (each.fact, each.samples)}
         facts = {fact: value for fact, value in judgement.facts.items() if fact in asked}
         cells.append(Cell(row, column, judgement.verdict, judgement.reasons, facts))
         console.err.print(f"  {judgement.verdict}", style=report.STYLE[judgement.verdict])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import pandas as pd
+
 from workbench.lab import Bound, Lab, Oracle, Verdict
 from workbench.recording import Run
 
@@ -22,7 +24,7 @@ def judge(lab: Lab, run: Run) -> Judgement:
     if run.meta["failure"]:
         return Judgement("failed", [run.meta["failure"]], {})
     facts = lab.module().facts(run)
-    verdict, reasons = weigh(lab.oracles, facts)
+    verdict, reasons = weigh(lab.oracles_of(run.meta["scenario"]), facts)
     return Judgement(verdict, reasons, facts)
 
 
@@ -67,6 +69,16 @@ def bounds(bound: Bound) -> str:
     said = [f"at least {number(bound.min)}"] if bound.min is not None else []
     said += [f"at most {number(bound.max)}"] if bound.max is not None else []
     return " and ".join(said)
+
+
+def share(which: pd.Series) -> float | None:
+    """The share of rows that are true, from 0 to 1; None where there is no row."""
+    return float(which.mean()) if len(which) else None
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """None where there is nothing to divide, or nothing to divide by (pandas has NaN for it)."""
+    return float(part / whole) if part == part and whole == whole and whole else None
 
 
 def number(value: float | str | None) -> str:

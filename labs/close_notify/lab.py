@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from workbench import connections, packets, plots
+from workbench.oracle import share
 from workbench.stack import StackError
 
 #: Requests before anything is counted: until there is a session to resume, and until a JVM has learnt most of its trade.
@@ -222,8 +223,3 @@ def against(rounds, baseline):
     """Each round against the two of the baseline around it: the median of the ratios."""
     before, after = baseline.to_numpy()[:-1], baseline.to_numpy()[1:]
     return float(np.median(rounds.to_numpy() / ((before + after) / 2)))
-
-
-def share(which):
-    """The share of rows that are true; None where there is no row."""
-    return float(which.mean()) if len(which) else None

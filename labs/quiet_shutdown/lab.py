@@ -8,6 +8,7 @@ import time
 import pandas as pd
 
 from workbench import connections, console
+from workbench.oracle import ratio, share
 from workbench.stack import StackError
 
 #: Ports that HAProxy checks: the crowd's and the specimens' Java, and nginx. 8445 is Java's for one's own hands.
@@ -163,13 +164,3 @@ def checks_of(run, address, port):
 
 def finished(table):
     return table[table["handshake"].isin(["full", "resumed"])]
-
-
-def share(which):
-    """The share of rows that are true; None where there is no row."""
-    return float(which.mean()) if len(which) else None
-
-
-def ratio(part, whole):
-    """None where there is nothing to divide by."""
-    return float(part / whole) if whole else None
