@@ -24,6 +24,10 @@ done
 say "lab.toml"
 python -m workbench labs
 say "unit tests and notebooks, in two halves side by side"
+# Each recorded capture is decoded once for all of them.
+LAB_DECODED=$(mktemp -d)
+export LAB_DECODED
+trap 'rm -r "$LAB_DECODED"' EXIT
 # What talks over loopback shares its ports, so it stays in one half.
 half=(tests/test_{captures,endings,handshakes,invariants,learner,notebooks}.py)
 meanwhile=$(mktemp)

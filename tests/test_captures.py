@@ -75,6 +75,17 @@ def test_tunnel(mixture: Mixture, capture: Path) -> None:
     assert table[["client", "server", "server_port"]].values.tolist() == [["10.9.9.1", "10.9.9.2", MYSQL]]
 
 
+def test_a_capture_is_decoded_once_where_there_is_a_folder_for_it(mixture: Mixture, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("LAB_DECODED", raising=False)
+    rows = packets.decoded(mixture.capture)
+    monkeypatch.setenv("LAB_DECODED", str(tmp_path))
+    for decode in (packets.decoded, pytest.fail):
+        monkeypatch.setattr(packets, "decoded", decode)
+        packets._kept.cache_clear()
+        assert_frame_equal(packets.table(mixture.capture), rows)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_pcap_and_pcapng_give_the_same_table(mixture: Mixture, tmp_path: Path) -> None:
     capture = mixture.capture
     table = connections.table(capture)

@@ -1,6 +1,8 @@
 """From a capture file to a table with one row per TCP packet, by one tshark command that anyone can paste."""
 
 import functools
+import hashlib
+import os
 import shlex
 import subprocess
 import tempfile
@@ -79,8 +81,19 @@ def table(capture: Path | str) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=2)
 def _kept(path: Path, _changed: int) -> pd.DataFrame:
-    """Who reads a capture's connections often wants its packets next."""
-    return decoded(path)
+    """Who reads a capture's connections often wants its packets next. Where many processes read the same captures,
+    `LAB_DECODED` names a folder in which each is kept decoded."""
+    folder = os.environ.get("LAB_DECODED")
+    if not folder or not (path.is_file() and os.access(path, os.R_OK)):
+        return decoded(path)
+    digest = hashlib.sha256(path.read_bytes() + shlex.join(FIELDS.values()).encode()).hexdigest()
+    kept = Path(folder) / f"{digest}.pickle"
+    if not kept.is_file():
+        rows = decoded(path)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as partial:
+            rows.to_pickle(partial)
+        Path(partial.name).replace(kept)
+    return pd.read_pickle(kept)
 
 
 def decoded(path: Path) -> pd.DataFrame:
