@@ -82,3 +82,11 @@ def test_scenarios_are_selected_by_story_all_and_name():
     assert lab.select(chosen, "httpchk") == ["httpchk"]
     with pytest.raises(LabError, match="no scenario 'nothing'; it has: broken, "):
         lab.select(chosen, "nothing")
+
+
+def test_a_scenario_has_oracles_of_its_own_or_those_of_all_the_others(each_lab):
+    own = {scenario for oracle in each_lab.oracles.values() for scenario in oracle.of}
+    for scenario in each_lab.scenarios:
+        asked = each_lab.oracles_of(scenario)
+        assert asked
+        assert all((scenario in oracle.of) == (scenario in own) for oracle in asked.values())

@@ -70,6 +70,41 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     )
 
 
+def waits(data: pd.DataFrame, moment: str, title: str) -> alt.LayerChart:
+    """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: new, given
+    up or resumed); each step upwards is ten times the last."""
+    kinds = ["new", "given up", "resumed"]
+    marks = (
+        alt.Chart(data, width=WIDTH, height=260)
+        .mark_point(filled=True, size=45, opacity=0.75)
+        .encode(
+            x=alt.X("second:Q", title=f"seconds from {moment}"),
+            y=alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log")),
+            color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#5b4a72", BROKEN, FIXED]), title="session"),
+            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["triangle-up", "cross", "circle"]), title="session"),
+        )
+    )
+    line = alt.Chart(pd.DataFrame({"second": [0]})).mark_rule(strokeDash=[4, 4]).encode(x="second:Q")
+    return (line + marks).properties(title=title, padding=_PADDING)
+
+
+def distribution(data: pd.DataFrame, title: str) -> alt.Chart:
+    """The share that had waited no longer than a time: a line for each `who` (columns `who`, `ms`), dashed apart as well as
+    coloured; each step to the right is ten times the last."""
+    names = list(dict.fromkeys(data["who"]))
+    ranked = data.assign(share=data.groupby("who")["ms"].rank(method="first", pct=True)).sort_values(["who", "share"])
+    return (
+        alt.Chart(ranked, title=title, width=WIDTH, height=220, padding=_PADDING)
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("ms:Q", title="ms", scale=alt.Scale(type="log")),
+            y=alt.Y("share:Q", title="share that waited no longer", axis=alt.Axis(format="%")),
+            color=alt.Color("who:N", scale=alt.Scale(domain=names, range=[NEUTRAL, BROKEN, FIXED]), title=None),
+            strokeDash=alt.StrokeDash("who:N", scale=alt.Scale(domain=names), title=None),
+        )
+    )
+
+
 def matrix(cells: list[dict], row: str, column: str, title: str, subtitle: str) -> alt.LayerChart:
     """A field for each of `cells` (`row`, `column`, `verdict`, `figures`), which says its verdict and its figures."""
     data = pd.DataFrame(cells)
