@@ -4,6 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tests/quick.sh
 printf '\n== the browser that looks at the notebooks\n'
-bash compose/browser.sh
+bash compose/browser.sh >/dev/null
 printf '\n== the real stack: the gate, the box, the interruptions\n'
 python -m pytest -m stack -v --durations 30 --durations-min 1
