@@ -171,6 +171,10 @@ def test_fin_and_reset_of_one_connection(capture: Path) -> None:
     assert connections.facts(table) == tcp(2, client_resets=1, server_resets=1)
     sides = ["client_fin", "client_rst", "server_fin", "server_rst"]
     assert table[sides].values.tolist() == [[True, False, False, True], [False, True, True, False]]
+    times = table[["client_fin_time", "server_fin_time"]]
+    assert times.notna().values.tolist() == [[True, False], [False, True]]
+    assert (times.max(axis=1) > table["start"]).all()
+    assert (times.max(axis=1) <= table["end"]).all()
 
 
 # SYNs

@@ -28,6 +28,7 @@ class Side:
     syns: int = 0
     bytes: int = 0
     fin: bool = False
+    fin_time: float | None = None
     rst: bool = False
     #: `close_notify` or another name where it is readable, `encrypted` where only the record's type is.
     alert: str | None = None
@@ -115,8 +116,8 @@ def table(capture: Path | str) -> pd.DataFrame:
     since the epoch); `handshake` (full, resumed, unfinished, None without a ClientHello); `client_hello_time`,
     `server_hello_time` (seconds since the epoch; a Hello Retry Request is no ServerHello); `version_offered`, `version`
     (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`, `session_id_given`
-    (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`, `rst`, `alert`,
-    `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
+    (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`,
+    `fin_time`, `rst`, `alert`, `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
     """
     path = Path(capture)
     changed = path.stat().st_mtime_ns if path.is_file() else 0
@@ -176,7 +177,8 @@ def _add(connection: _Connection, packet) -> None:
     side.bytes += packet.bytes
     if packet.flags & SYN:
         side.syns += 1
-    side.fin |= bool(packet.flags & FIN)
+    if packet.flags & FIN and not side.fin:
+        side.fin, side.fin_time = True, packet.time
     side.rst |= bool(packet.flags & RST)
     if packet.record_types or packet.record_lengths:
         _add_records(connection, side, packet, by_client)
