@@ -142,7 +142,10 @@ def test_recorded_runs_are_whole_small_and_as_declared(each_lab):
         for file, digest in listed.items():
             assert hashlib.sha256((run.folder / file).read_bytes()).hexdigest() == digest, f"{name}/{file}"
         assert run.capture.stat().st_size < ledger.LARGEST_CAPTURE
-        assert judged(each_lab.name, name).verdict == scenario.expected
+        judgement = judged(each_lab.name, name)
+        assert judgement.verdict == scenario.expected
+        for facts in (judgement.facts, *run.meta["rounds"]):
+            assert not [fact for fact, value in facts.items() if value != value], "what was not measured is None"
 
 
 def test_a_trimmed_run_tells_what_the_whole_run_told(each_lab):

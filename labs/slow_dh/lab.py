@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from workbench import connections
@@ -16,16 +17,17 @@ WARM_UP, QUIET, AFTER, AFTER_BRIEFLY = 6, 10, 24, 12
 #: The gateway has a way for each of these, in seconds; and that on which nobody has to hurry.
 PATIENCE = (1, 2, 3, 5, 8, 13, 20, 30, 60)
 LONG = PATIENCE[-1]
-#: It gives up after so many times the quiet median, and not before so many seconds.
-TIMES, LEAST = 20, 2
+#: It gives up after so many times the quiet median.
+TIMES = 30
 #: Between two thread dumps, and what JFR listens for, in seconds.
 DUMP_EVERY, LISTEN = 4, 6
 #: A handshake that took so many times the quiet median has stalled.
 STALLED = 10
 #: The article's measurement: threads that make one key pair each, and how long they are waited for, in ms.
 PAIRS, PAIRS_PATIENCE = 4, 10_000
-#: Enough threads for a queue at a lock, and how long they are watched, in ms.
-CROWD, CROWD_PATIENCE = 32, 6_000
+#: Enough threads for a queue at a lock, how long they are watched each time, in ms, and what they draw from: one source for
+#: all or one for each, in an order that is fair to both.
+CROWD, CROWD_PATIENCE, CROWD_TURNS = 32, 4_000, ("one", "each", "each", "one")
 #: Stacks of each state that are kept of a thread dump.
 KEPT = 6
 
@@ -41,8 +43,7 @@ def drive(stack, recorder):
     with recorder.capture():
         note_providers(stack, recorder)
         quiet = side_by_side(stack, recorder, clients, QUIET, LONG)
-        median = statistics.median(sample["took"] for sample in quiet) / 1000
-        patience = min(PATIENCE, key=lambda each: (each < max(LEAST, TIMES * median), each))
+        patience = asked_for(stack) or enough(statistics.median(sample["took"] for sample in quiet) / 1000)
         message(stack, recorder, patience)
         with ThreadPoolExecutor() as pool:
             dumping = pool.submit(dumps, stack, after)
@@ -55,18 +56,26 @@ def drive(stack, recorder):
         recorder.note("jsse", broken_pipes=int(broken.split()[0]))
 
 
+def asked_for(stack):
+    """The gateway's patience where the stack says it, in seconds; None where it hangs on the quiet median."""
+    return int(stack.environment("operator")["PATIENCE"] or 0) or None
+
+
+def enough(median):
+    return next((each for each in PATIENCE if each >= TIMES * median), LONG)
+
+
 def key_pairs(stack, recorder):
     """Key pairs by length, from the JDK's provider and from BouncyCastle in second place; then many threads that search
     with one source of randomness, and with one each."""
     server = stack.environment("server")
     bits = server["DH_BITS"]
-    recorder.note("pairs", who="default", **made(stack, PAIRS, bits, PAIRS_PATIENCE, "default", "shared"))
+    recorder.note("pairs", who="default", **made(stack, PAIRS, bits, PAIRS_PATIENCE, "default", "own"))
     if server["BOUNCYCASTLE"] == "none":
         return
-    recorder.note("pairs", who="bouncycastle", **made(stack, PAIRS, bits, PAIRS_PATIENCE, "bouncycastle", "shared"))
-    for randomness in ("shared", "own"):
-        crowd = made(stack, CROWD, bits, CROWD_PATIENCE, "bouncycastle", randomness)
-        recorder.note("pairs", who=f"crowd_{randomness}", **crowd)
+    recorder.note("pairs", who="bouncycastle", **made(stack, PAIRS, bits, PAIRS_PATIENCE, "bouncycastle", "own"))
+    for randomness in CROWD_TURNS:
+        recorder.note("crowd", who=randomness, **made(stack, CROWD, bits, CROWD_PATIENCE, "bouncycastle", randomness))
 
 
 def made(stack, threads, bits, patience, provider, randomness):
@@ -117,7 +126,9 @@ def message(stack, recorder, patience):
 
 def note_providers(stack, recorder):
     said = {what: ask(stack, what) for what in ("providers", "dh-bits")}
-    recorder.note("providers", names=said["providers"], dh_bits=int(said["dh-bits"]))
+    bits = said["dh-bits"]
+    # JSSE knows words for lengths, too, and each of them may be a short one.
+    recorder.note("providers", names=said["providers"], dh_bits=int(bits) if bits.isdigit() else 0)
 
 
 def ask(stack, what):
@@ -148,11 +159,13 @@ def making_primes(threads):
 def note_dump(recorder, threads):
     making = making_primes(threads)
     waiting = [text for text in making if "State: BLOCKED" in text]
+    locks = Counter(re.findall(r"waiting to lock <(\w+)>", "\n".join(waiting)))
     counting = [text for text in making if text not in waiting]
     recorder.note(
         "threads",
         making_primes=len(making),
-        blocked=len(waiting),
+        # On the one that most wait for.
+        blocked=max(locks.values(), default=0),
         looking_up_names=sum("java.net.InetAddress.getHost" in text for text in threads),
         waiting_for_the_kernel=sum("readFully" in text for text in making),
     )
@@ -173,7 +186,8 @@ def facts(run):
     table = connections.table(run.capture)
     mine = table[(table["server"] == run.meta["addresses"]["server"]) & (table["server_port"] == 8443)]
     hello = mine[mine["client_hello_time"].notna()]
-    gap = hello["server_hello_time"].fillna(hello["end"]) - hello["client_hello_time"]
+    left = hello["client_fin_time"].fillna(hello["end"])
+    gap = hello["server_hello_time"].fillna(left) - hello["client_hello_time"]
     after = hello["client_hello_time"] > message["time"]
     before = hello["client_hello_time"] < message["began"]
     new = ~hello["session_offered"]
@@ -189,11 +203,13 @@ def facts(run):
         "gap_ratio": ratio(late.median(), quiet.median()),
         "slow_gap_ratio": ratio(late.quantile(0.9), quiet.quantile(0.9)),
         "stalled_share": share(late > STALLED * quiet.median()),
+        "unanswered_share": share(hello.loc[new & after, "server_hello_time"].isna()),
         "refused_share": share(refused[new & after]),
         "failed_share": ratio(len(failed), int((later & (asked["way"] == "new")).sum())),
         "success_before": share(status(asked, "new", ~later) == 200),
         "success_after": share(status(asked, "new", later) == 200),
         "forbidden_after": int((status(asked, "new", later) == 403).sum()),
+        "given_up_share": share(status(asked, "new", later) == 403),
         "resumed_success_after": share(status(asked, "resumed", later) == 200),
         "resumed_gap_before_ms": ms(gap[~new & before].median()),
         "resumed_gap_after_ms": ms(gap[~new & after].median()),
@@ -225,8 +241,6 @@ def without_tls(notes):
     if theirs is not None and theirs["made"] == 0 and theirs["milliseconds"] < PAIRS_PATIENCE:
         # None was ready, and none was waited for: they failed.
         theirs = None
-    shared, own = pairs.get("crowd_shared"), pairs.get("crowd_own")
-    searching = theirs is not None and shared["made"] < CROWD and own["made"] < CROWD
     return {
         "pairs_asked_for": 0 if default is None else PAIRS,
         "pairs_default_ms": None if default is None else float(default["milliseconds"]),
@@ -234,20 +248,22 @@ def without_tls(notes):
         "pairs_bouncycastle_ms": None if theirs is None else float(theirs["milliseconds"]),
         "pairs_bouncycastle_made": None if theirs is None else int(theirs["made"]),
         "pairs_ratio": None if theirs is None else ratio(theirs["milliseconds"], default["milliseconds"]),
-        "crowd_blocked_share": blocked_share(shared) if searching else None,
-        "crowd_own_blocked_share": blocked_share(own) if searching else None,
-        # Random numbers drawn in a second, with one source for all against one each: what the lock costs.
-        "crowd_work_ratio": ratio(a_second(shared), a_second(own)) if searching else None,
+        **what_the_lock_costs(notes),
     }
 
 
-def a_second(row):
-    return 1000 * row["drawn"] / row["milliseconds"]
-
-
-def blocked_share(row):
-    """The share of the threads' time that they wait for each other."""
-    return float(row["blocked_ms"] / (row["threads"] * row["milliseconds"]))
+def what_the_lock_costs(notes):
+    """A crowd with one source of randomness for all against one for each: None where it did not have to search."""
+    turns = notes[notes["source"] == "crowd"]
+    told = ("crowd_blocked_share", "crowd_each_blocked_share", "crowd_cores", "crowd_work_ratio")
+    if turns.empty or not turns["drawn"].all() or not (turns["made"] < CROWD).all():
+        return dict.fromkeys(told)
+    total = turns.groupby("who")[["drawn", "milliseconds", "cpu_ms", "blocked_ms"]].sum()
+    blocked = total["blocked_ms"] / (CROWD * total["milliseconds"])
+    # Random numbers are drawn at each step of the search.
+    done = total["drawn"] / total["milliseconds"]
+    cores = total["cpu_ms"] / total["milliseconds"]
+    return dict(zip(told, map(float, (blocked["one"], blocked["each"], cores["one"], done["one"] / done["each"])), strict=True))
 
 
 def cores(samples):

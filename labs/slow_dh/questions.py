@@ -8,7 +8,7 @@ from workbench.exercise import COUNT, FRAME, SHARE, Moot, Question, tried
 #: The recorded run that the questions are asked of.
 OPENS = "broken"
 #: Whoever waits for longer than this has noticed, in seconds.
-LONG = 1.0
+LONG = 0.5
 
 
 def symptom(run):
@@ -91,7 +91,7 @@ def about_share(case, given, right):
     answered = table[~table["session_offered"] & table["server_hello_time"].notna()]
     if len(answered) and SHARE.same(given, float((answered["wait"] > LONG).mean())):
         return "That leaves out those that never got an answer. They waited, too: until their connection's end."
-    return "Of the connections without `session_offered`, which waited for more than a second, answered or not?"
+    return "Of the connections without `session_offered`, which waited for more than half a second, answered or not?"
 
 
 def resumed_long(case):
@@ -103,7 +103,7 @@ def resumed_long(case):
 
 
 def about_resumed(case, given, right):
-    return "Count the connections with `session_offered` whose ServerHello came more than a second after their ClientHello."
+    return "Count the connections with `session_offered` whose ServerHello came more than half a second after their ClientHello."
 
 
 # Since when
@@ -119,10 +119,10 @@ def about_first(case, given, right):
     if given is None:
         return "There is one. Sort the connections by `client_hello_time`, and look at the waits."
     if right is None:
-        return "None of them waits for more than a second here."
+        return "None of them waits for more than half a second here."
     if given not in set(case.packets["frame"]):
         return "The capture has no TCP packet of that number."
-    return "That is not the first ClientHello that had to wait for more than a second, or no ClientHello."
+    return "That is not the first ClientHello that had to wait for more than half a second, or no ClientHello."
 
 
 def told_first(case, given):
@@ -156,7 +156,7 @@ QUESTIONS = [
     ),
     Question(
         "share",
-        "What share of the connections that offer no session waits for more than a second, answered or not?",
+        "What share of the connections that offer no session waits for more than half a second, answered or not?",
         SHARE,
         long_share,
         about_share,
@@ -171,7 +171,7 @@ QUESTIONS = [
     ),
     Question(
         "first",
-        "Which frame holds the first ClientHello that has to wait for more than a second?",
+        "Which frame holds the first ClientHello that has to wait for more than half a second?",
         FRAME,
         first_long,
         about_first,
@@ -183,12 +183,12 @@ QUESTIONS = [
         COUNT,
         unanswered,
         about_unanswered,
-        lambda case, given: "Each of them is a request that the gateway answered with 403.",
+        lambda case, given: "For each of them the gateway told its own side that it failed: 403 where it gave up waiting.",
     ),
     tried(
         "change",
-        "Each of these changes was made alone to the stack that has the incident, and the run recorded. After which one do "
-        "new sessions wait no longer than before? (After more than one.)",
+        "Each of these changes was made alone to the stack that has the incident, and the run recorded. After which one "
+        "are new sessions answered, and as soon as before? (After more than one.)",
         {
             "a": ("more_threads", "400 threads for the server in place of 200"),
             "b": ("egd", "another source of randomness for the JVM"),
@@ -198,7 +198,7 @@ QUESTIONS = [
             "f": ("bouncycastle_1_46", "BouncyCastle 1.46"),
             "g": ("bouncycastle_1_60", "BouncyCastle 1.60"),
             "h": ("bouncycastle_1_78", "BouncyCastle 1.78.1"),
-            "i": ("bouncycastle_last", "the application puts BouncyCastle behind all other providers"),
+            "i": ("bouncycastle_last", "the application moves BouncyCastle behind all other providers"),
         },
     ),
 ]

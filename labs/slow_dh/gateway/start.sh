@@ -5,6 +5,11 @@ set -eu
 keys=/run/keys
 cd /run/service
 
+# They become words of nginx's configuration, and nothing else shall.
+case $PROTOCOLS$CIPHERS in
+  *[!A-Za-z0-9.:+!_\ -]*) echo "start: PROTOCOLS=$PROTOCOLS, CIPHERS=$CIPHERS: names of protocols and of ciphers are wanted" >&2; exit 2 ;;
+esac
+
 # A key for tests only, made once for the whole stack, so that the server trusts it also after it started again.
 if [ ! -e $keys/gateway.pem ]; then
   openssl req -x509 -newkey rsa:2048 -nodes -keyout $keys/gateway.key -out gateway.pem -days 2 \

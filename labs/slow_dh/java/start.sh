@@ -9,6 +9,11 @@ missing() { echo "start: $1 is not in this image; it has: $2" >&2; exit 2; }
 jar=/opt/bouncycastle/bcprov-$BOUNCYCASTLE.jar
 [ "$BOUNCYCASTLE" = none ] || [ -f "$jar" ] || missing "BOUNCYCASTLE=$BOUNCYCASTLE" "none $(cd /opt/bouncycastle && echo *)"
 
+case $PUT_BACK in
+  parameters,alias | alias | '') ;;
+  *) echo "start: PUT_BACK=$PUT_BACK is none of parameters,alias; alias; and nothing" >&2; exit 2 ;;
+esac
+
 keys=/run/keys
 cd /run/service
 "$java" -version 2>&1 | head -n 1

@@ -4,8 +4,8 @@ import java.lang.instrument.Instrumentation;
 import java.util.List;
 
 /**
- * Puts back what later versions repaired, and nothing else. The agent's arguments say which of the two, with a comma between
- * them: {@code parameters} and {@code alias}.
+ * Makes up for versions of that time that cannot be had, and does nothing else. The agent's arguments say in which way, with
+ * a comma between them: {@code parameters} and {@code alias}.
  */
 public final class Agent {
   private static final List<String> KNOWN = List.of("parameters", "alias");

@@ -4,8 +4,8 @@ import java.lang.reflect.Field;
 import java.util.Map;
 
 /**
- * The table of ready-made Diffie-Hellman parameters that JSSE has had since Java 8. Without it JSSE asks the security
- * providers for a key pair by its length, as Java 6 and 7 did. Takes
+ * The table of ready-made Diffie-Hellman parameters that JSSE has in every version tried, from Java 8 on. Without it JSSE asks
+ * the security providers for a key pair by its length, as Java 6 and 7 did. Takes
  * --add-opens java.base/sun.security.ssl=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED.
  */
 final class PredefinedParameters {

@@ -18,8 +18,8 @@ import java.util.concurrent.locks.LockSupport;
  * Makes Diffie-Hellman key pairs in several threads at once, one each, and prints as JSON how many were made and how long that
  * took; how many random numbers were drawn on the way; and where the threads' time went, in milliseconds of all of them
  * together: on a CPU, and waiting for one another. Arguments: threads; bits; the longest wait in milliseconds; what
- * BouncyCastle is, {@code default} (not there) or {@code bouncycastle} (second); whether the threads have one source of
- * randomness together, {@code shared}, or {@code own} ones.
+ * BouncyCastle is, {@code default} (not there) or {@code bouncycastle} (second); and the threads' source of randomness: the
+ * platform's {@code own} for all of them, as JSSE has it, or SHA1PRNG, {@code one} for all or one for {@code each}.
  */
 public final class KeyPairs {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -51,13 +51,13 @@ public final class KeyPairs {
     }
     THREADS.setThreadContentionMonitoringEnabled(true);
     LongAdder drawn = new LongAdder();
-    // The platform's own, as JSSE takes it: it reads the kernel's under one lock for the whole JVM.
-    SecureRandom together = new Counting(new SecureRandom(), drawn);
+    boolean own = "own".equals(arguments[4]), each = "each".equals(arguments[4]);
+    SecureRandom together = new Counting(own ? new SecureRandom() : SecureRandom.getInstance("SHA1PRNG"), drawn);
     CountDownLatch done = new CountDownLatch(threads);
     AtomicInteger made = new AtomicInteger();
     List<Thread> running = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
-      SecureRandom random = "shared".equals(arguments[4]) ? together : new Counting(SecureRandom.getInstance("SHA1PRNG"), drawn);
+      SecureRandom random = each ? new Counting(SecureRandom.getInstance("SHA1PRNG"), drawn) : together;
       Thread thread = new Thread(() -> {
         try {
           KeyPairGenerator generator = KeyPairGenerator.getInstance("DH");

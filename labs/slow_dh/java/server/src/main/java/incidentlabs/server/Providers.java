@@ -16,7 +16,7 @@ enum Providers {
   FLAG_AT_START,
   /** Tells wss4j so when it has already been used. */
   FLAG_AFTER_FIRST_MESSAGE,
-  /** Puts BouncyCastle behind all others before anybody else can put it elsewhere. */
+  /** Moves BouncyCastle behind all others, once somebody has put it elsewhere. */
   BOUNCYCASTLE_LAST;
 
   private static final String BOUNCYCASTLE = "org.bouncycastle.jce.provider.BouncyCastleProvider";
@@ -32,12 +32,9 @@ enum Providers {
         "PROVIDERS=" + name + " is none of " + Arrays.stream(values()).map(Providers::toString).collect(Collectors.joining(", ")));
   }
 
-  /** @throws IllegalArgumentException in one line, where it cannot be done */
   void atStart(Stamps stamps) {
     if (this == FLAG_AT_START) {
       stamps.leaveProvidersAlone();
-    } else if (this == BOUNCYCASTLE_LAST) {
-      Security.addProvider(bouncyCastle());
     }
   }
 
@@ -52,6 +49,12 @@ enum Providers {
   void afterMessage(Stamps stamps) {
     if (this == FLAG_AFTER_FIRST_MESSAGE) {
       stamps.leaveProvidersAlone();
+    } else if (this == BOUNCYCASTLE_LAST) {
+      Provider theirs = Security.getProvider("BC");
+      if (theirs != null) {
+        Security.removeProvider(theirs.getName());
+        Security.addProvider(theirs);
+      }
     }
   }
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.security.Provider;
+import java.security.Security;
 import org.junit.jupiter.api.Test;
 import org.w3c.dom.Document;
 
@@ -24,9 +26,7 @@ class ProvidersTest {
   void wss4jIsToldWhenItIsSaidToBe() {
     for (Providers each : Providers.values()) {
       Told stamps = new Told();
-      if (each != Providers.BOUNCYCASTLE_LAST) {
-        each.atStart(stamps);
-      }
+      each.atStart(stamps);
       assertEquals(each == Providers.FLAG_AT_START ? 1 : 0, stamps.times, each.toString());
       each.afterMessage(stamps);
       boolean told = each == Providers.FLAG_AT_START || each == Providers.FLAG_AFTER_FIRST_MESSAGE;
@@ -45,7 +45,18 @@ class ProvidersTest {
 
   @Test
   void whereThereIsNoBouncyCastleItIsSaid() {
-    assertEquals("there is no BouncyCastle here", assertThrows(
-        IllegalArgumentException.class, () -> Providers.BOUNCYCASTLE_LAST.atStart(new Told())).getMessage());
+    assertEquals("there is no BouncyCastle here", assertThrows(IllegalArgumentException.class, Providers::bouncyCastle).getMessage());
+  }
+
+  @Test
+  void whatIsSecondIsMovedBehindAllOthers() {
+    Provider theirs = new Provider("BC", 1.4, "stands for BouncyCastle, whose name it has") {};
+    Security.insertProviderAt(theirs, 2);
+    try {
+      Providers.BOUNCYCASTLE_LAST.afterMessage(new Told());
+      assertEquals(theirs, Security.getProviders()[Security.getProviders().length - 1]);
+    } finally {
+      Security.removeProvider("BC");
+    }
   }
 }
