@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import hashlib
 import json
+import math
 import os
 import platform
 import resource
@@ -58,9 +59,12 @@ class Run:
         path = self.folder / f"{service}.log"
         return path.read_text() if path.is_file() else ""
 
-    def cpu_cores(self, service: str) -> float:
-        """CPU that a service used while the wire was recorded, in cores on average."""
-        return _cores(self.window(), service)
+    def cpu_cores(self, service: str, begin: float = 0, end: float = math.inf) -> float | None:
+        """CPU that a service used while the wire was recorded, or in a part of that time (seconds since the epoch), in cores
+        on average; None where it was read less than twice."""
+        rows = self.window()
+        rows = rows[rows["time"].between(begin, end) & (rows["source"] == f"usage.{service}")]
+        return _rate(rows, "cpu_seconds") if len(rows) > 1 else None
 
 
 class Recorder:

@@ -178,7 +178,6 @@ def facts(run):
     message = notes[notes["source"] == "message"].iloc[-1]
     providers = notes.loc[notes["source"] == "providers", "names"]
     threads = notes[notes["source"] == "threads"].iloc[-1]
-    usage = run.window()[run.window()["source"] == "usage.server"]
     who = (run.folder / "who.txt").read_text()
     asked = notes[notes["source"] == "request"]
     later = asked["began"] / 1000 > message["time"]
@@ -194,7 +193,7 @@ def facts(run):
     quiet, late = gap[new & before], gap[new & after]
     # Who was not answered, and had not left either, was sent away.
     refused = hello["server_hello_time"].isna() & (hello["server_alert"].notna() | hello["server_rst"])
-    failed = asked[later & (asked["way"] == "new") & ~asked["status"].isin([200, 403])]
+    answers = status(asked, "new", later)
     return {
         "new_sessions_before": len(quiet),
         "new_sessions_after": len(late),
@@ -205,11 +204,11 @@ def facts(run):
         "stalled_share": share(late > STALLED * quiet.median()),
         "unanswered_share": share(hello.loc[new & after, "server_hello_time"].isna()),
         "refused_share": share(refused[new & after]),
-        "failed_share": ratio(len(failed), int((later & (asked["way"] == "new")).sum())),
+        "failed_share": share(~answers.isin([200, 403])),
         "success_before": share(status(asked, "new", ~later) == 200),
-        "success_after": share(status(asked, "new", later) == 200),
-        "forbidden_after": int((status(asked, "new", later) == 403).sum()),
-        "given_up_share": share(status(asked, "new", later) == 403),
+        "success_after": share(answers == 200),
+        "forbidden_after": int((answers == 403).sum()),
+        "given_up_share": share(answers == 403),
         "resumed_success_after": share(status(asked, "resumed", later) == 200),
         "resumed_gap_before_ms": ms(gap[~new & before].median()),
         "resumed_gap_after_ms": ms(gap[~new & after].median()),
@@ -220,8 +219,8 @@ def facts(run):
         "bouncycastle_at": position(providers.iloc[-1]),
         "dh_bits": int(notes.loc[notes["source"] == "providers", "dh_bits"].min()),
         "broken_pipes": int(notes.loc[notes["source"] == "jsse", "broken_pipes"].iloc[-1]),
-        "server_cores_before": cores(usage[usage["time"] < message["began"]]),
-        "server_cores_after": cores(usage[usage["time"] > message["time"]]),
+        "server_cores_before": run.cpu_cores("server", end=message["began"]),
+        "server_cores_after": run.cpu_cores("server", begin=message["time"]),
         "threads_making_primes": int(threads["making_primes"]),
         "threads_blocked": int(threads["blocked"]),
         "threads_looking_up_names": int(threads["looking_up_names"]),
@@ -262,16 +261,8 @@ def what_the_lock_costs(notes):
     blocked = total["blocked_ms"] / (CROWD * total["milliseconds"])
     # Random numbers are drawn at each step of the search.
     done = total["drawn"] / total["milliseconds"]
-    cores = total["cpu_ms"] / total["milliseconds"]
-    return dict(zip(told, map(float, (blocked["one"], blocked["each"], cores["one"], done["one"] / done["each"])), strict=True))
-
-
-def cores(samples):
-    """CPU that was used between the first of the samples and the last, in cores."""
-    if len(samples) < 2:
-        return None
-    first, last = samples.iloc[0], samples.iloc[-1]
-    return float((last["cpu_seconds"] - first["cpu_seconds"]) / (last["time"] - first["time"]))
+    busy = total["cpu_ms"] / total["milliseconds"]
+    return dict(zip(told, map(float, (blocked["one"], blocked["each"], busy["one"], done["one"] / done["each"])), strict=True))
 
 
 def status(asked, way, when):
