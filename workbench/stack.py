@@ -144,10 +144,12 @@ class Stack:
                 return (error.stdout or "") + (error.stderr or "")
             raise StackError(f"{service}: {' '.join(command)[:60]} failed: {_last_line(error.stderr)}") from None
 
-    def logs(self, service: str) -> str:
-        """All that a service has said. Raises StackError where it is gone."""
+    def logs(self, service: str, since: float | None = None) -> str:
+        """All that a service has said, or what it has said since a moment (seconds since the epoch). Of lines to its output
+        and lines to its errors each have their order, but not one another's. Raises StackError where it is gone."""
+        moment = None if since is None else datetime.datetime.fromtimestamp(since, datetime.UTC)
         with _said_by(service):
-            return self._docker.logs(self.container(service)) or ""
+            return self._docker.logs(self.container(service), since=moment) or ""
 
     def copy_out(self, service: str, source: str, target: Path) -> None:
         """Copies a file out of a service, which may have ended. Raises StackError."""

@@ -22,6 +22,8 @@ FEW, PROFILED, LOOP = 20, 40, 20
 #: What the specimen's log says of threads, sessions and ends of connections.
 TELLING = ("os,thread", "Fatal (", '"session id"', "Consuming server Certificate", "Try resuming", "No new session")
 APPLICATION_DATA = "23"
+#: What a thread that waits for the peer is in: up to Java 12, and since.
+READS = ("socketRead", "NioSocketImpl.implRead")
 UNCLEAN = "Fatal (INTERNAL_ERROR): closing inbound before receiving peer's close_notify"
 
 
@@ -76,14 +78,14 @@ def magnified(stack, recorder):
     """A few requests of the client that logs: what its log says of them."""
     # The engine passes on what is said a moment later.
     time.sleep(0.5)
-    before = stack.logs("specimen")
+    began = time.time()
     measured = bench(stack, "specimen", FEW)
     time.sleep(0.5)
-    said = stack.logs("specimen")[len(before) :]
+    said = stack.logs("specimen", since=began)
     recorder.note(
         "specimen",
         unclean=said.count(UNCLEAN),
-        threads_logged=len(re.findall(r"\[os,thread *\] Thread started", said)),
+        threads_logged=len(re.findall(r"\[os,thread *\] Thread (?:\"[^\"]*\" )?started", said)),
         **measured,
     )
     recorder.keep("specimen.txt", "".join(line for line in said.splitlines(True) if any(word in line for word in TELLING)))
@@ -98,7 +100,8 @@ def loop(stack, who):
 
 def profiles(stack, recorder):
     """What async-profiler sees of the client. Attached, it costs CPU: what is measured is over by now."""
-    for name, event in (("wall", "wall"), ("plain", "none"), ("method", "java.lang.Thread.start"), ("function", "JVM_StartThread")):
+    # Where a method is instrumented compiled code is dropped, and compiled again meanwhile and after: that one comes last.
+    for name, event in (("wall", "wall"), ("plain", "none"), ("function", "JVM_StartThread"), ("method", "java.lang.Thread.start")):
         try:
             said = stack.exec("client", ["sh", "/opt/profile.sh", event, str(PROFILED)])
         except StackError as error:
@@ -195,13 +198,20 @@ def looked_at_closely(run):
         "loop_ms_per_request": float(1000 * loops.loc["client", "seconds"] / loops.loc["client", "requests"]),
         "loop_ratio": float(loops.loc["client", "seconds"] / loops.loc["baseline", "seconds"]),
         "method_samples_per_request": per_request(profiled.loc["method"], "samples"),
+        "finish_handshake_per_request": finishing(run) / int(profiled.loc["method", "requests"]),
         "function_samples_per_request": per_request(profiled.loc["function"], "samples"),
         "plain_made_not_entrant": number(profiled.loc["plain", "made_not_entrant"]),
         "method_made_not_entrant": number(profiled.loc["method", "made_not_entrant"]),
         "function_made_not_entrant": number(profiled.loc["function", "made_not_entrant"]),
-        "socket_read_share": plots.share_of_samples(wall, "ClientController", "socketRead"),
-        "handshake_wait_share": plots.share_of_samples(wall, "ClientController", "startHandshake", "socketRead"),
+        "socket_read_share": sum(plots.share_of_samples(wall, "ClientController", read) for read in READS),
+        "handshake_wait_share": sum(plots.share_of_samples(wall, "ClientController", "startHandshake", read) for read in READS),
     }
+
+
+def finishing(run):
+    """Samples of Thread.start within the end of a handshake."""
+    stacks = [line.rpartition(" ") for line in (run.folder / "method.collapsed").read_text().splitlines()]
+    return sum(int(samples) for path, _, samples in stacks if "TransportContext.finishHandshake" in path)
 
 
 def per_request(row, what):

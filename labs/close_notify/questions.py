@@ -103,8 +103,11 @@ def what_it_says(case, given):
     alert = found.loc[found["frame"] == given, "alert"]
     if given is None or alert.empty:
         return ""
-    said = "close_notify, and nothing worse" if alert.iloc[0] == "0" else "more than a close_notify"
-    return f"It says {said}: whatever the client may log, that is all that reaches the server."
+    said = {"0": "close_notify, and nothing worse", "90": "user_canceled, which Java says before its close_notify under TLS 1.3"}
+    if not alert.iloc[0]:
+        return "What it says is encrypted: only the specimen's secrets are kept."
+    words = said.get(alert.iloc[0], "more than a close_notify")
+    return f"It says {words}: whatever the client may log, that is what reaches the server."
 
 
 QUESTIONS = [
@@ -122,7 +125,7 @@ QUESTIONS = [
         COUNT,
         empty_ids,
         about_ids,
-        lambda case, given: "Under TLS 1.3 the session id tells nothing: there a session is offered as a pre-shared key.",
+        lambda case, given: "Under TLS 1.3 do not go by it: there a session is offered as a pre-shared key.",
     ),
     exercise.ending("ending", "How do the connections end, mostly: which side begins to end them, and with what?"),
     Question(
@@ -136,7 +139,7 @@ QUESTIONS = [
     exercise.tried(
         "threads",
         "Each of these changes was made alone to the stack that has the incident, and the run recorded. After which one are "
-        "both gone, the threads and the full handshakes? (After more than one.)",
+        "both gone, the threads and the full handshakes? (More than one is right; name one.)",
         {
             "a": ("http_client", "Apache HttpClient 4.5.13 with httpcore 4.4.14"),
             "b": ("jdk_25", "Java 25, the client as it is"),

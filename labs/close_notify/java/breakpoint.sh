@@ -14,7 +14,7 @@ mkdir -p debugged
 jvm=$!
 trap 'kill $jvm 2>/dev/null; wait' EXIT
 
-# wait_for FILE COMMAND...: until the command succeeds, while the JVM lives, a minute at most; FILE tells why not.
+# wait_for FILE COMMAND...: until the command succeeds, while the JVM lives, but not for ever; FILE tells why not.
 wait_for() {
   file=$1 tries=300
   shift
@@ -24,7 +24,7 @@ wait_for() {
     sleep 0.2
   done
 }
-answers() { curl --silent --fail --max-time 20 http://localhost:8543/ >/dev/null; }
+answers() { curl --silent --fail --max-time 5 http://localhost:8543/ >/dev/null; }
 wait_for debugged/log answers
 
 said=debugged/jdb

@@ -19,9 +19,15 @@ every=''
 [ "$1" != wall ] || every=,interval=2ms
 tell jcmd "VM.log output=$log what=jit+compilation=debug"
 before=$(dropped)
-[ "$1" = none ] || tell load "$library" true "start,event=$1$every,file=$out"
-curl --insecure --silent --show-error --fail "https://localhost:8443/bench?n=$2" >/dev/null
 if [ "$1" != none ]; then
+  tell load "$library" true "start,event=$1$every,file=$out"
+  # Whatever becomes of the requests, the profiler shall not stay on.
+  trap 'tell load "$library" true "stop,file=$out,collapsed"' EXIT
+fi
+curl --insecure --silent --show-error --fail-with-body --output /run/service/answer "https://localhost:8443/bench?n=$2" \
+  || { cat /run/service/answer >&2; exit 1; }
+if [ "$1" != none ]; then
+  trap - EXIT
   tell load "$library" true "stop,file=$out,collapsed"
   cat "$out"
 fi

@@ -58,6 +58,10 @@ case $BOOT in
   *) own=/opt/soap/apache5.jar ;;
 esac
 
+# What the reflective patch calls is private to the JDK.
+opened=''
+[ "$SENDER" != http-client-reflective ] || opened='--add-opens java.base/sun.security.ssl=ALL-UNNAMED'
+
 witness=''
 if [ -n "${WITNESS:-}" ]; then
   # What it costs is not measured: the quick compiler will do, and takes less CPU from the others.
@@ -66,7 +70,7 @@ fi
 
 ready_when_it_answers &
 # shellcheck disable=SC2086
-exec "$java" $common $witness "-Djdk.tls.client.protocols=$TLS" ${JAVA_OPTS:-} \
+exec "$java" $common $opened $witness "-Djdk.tls.client.protocols=$TLS" ${JAVA_OPTS:-} \
   -Djavax.net.ssl.trustStore=$keys/trusted.p12 -Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStorePassword=test-only \
   -cp "/opt/soap/client.jar:$own:/opt/boot/$BOOT/*" \
   incidentlabs.client.ClientApplication $tls $quiet "--sender=$SENDER" "--url=$URL"

@@ -8,6 +8,7 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.ws.client.WebServiceClientException;
+import org.springframework.ws.client.WebServiceIOException;
 
 /** The application's own HTTP interface: one SOAP request, or many in a row, measured from inside. */
 @RestController
@@ -26,7 +27,7 @@ class ClientController {
   }
 
   @GetMapping("/bench")
-  Map<String, Object> bench(@RequestParam("n") String number) {
+  Map<String, Object> bench(@RequestParam(name = "n", defaultValue = "") String number) {
     return bench.run(Bench.number(number));
   }
 
@@ -36,7 +37,16 @@ class ClientController {
   }
 
   @ExceptionHandler
-  ResponseEntity<String> unreachable(WebServiceClientException error) {
-    return ResponseEntity.status(HttpStatus.BAD_GATEWAY).body("the SOAP server does not answer: " + error.getMessage() + "\n");
+  ResponseEntity<String> unreachable(WebServiceIOException error) {
+    return failed("does not answer", error);
+  }
+
+  @ExceptionHandler
+  ResponseEntity<String> refused(WebServiceClientException error) {
+    return failed("answers with an error", error);
+  }
+
+  private static ResponseEntity<String> failed(String how, WebServiceClientException error) {
+    return ResponseEntity.status(HttpStatus.BAD_GATEWAY).body("the SOAP server " + how + ": " + error.getMessage() + "\n");
   }
 }

@@ -18,9 +18,12 @@ abstract class GentleConnection extends DefaultManagedHttpClientConnection {
   @Override
   public void close() throws IOException {
     Socket socket = getSocket();
-    if (socket != null && !socket.isClosed()) {
-      end(socket);
+    try {
+      if (socket != null && !socket.isClosed()) {
+        end(socket);
+      }
+    } finally {
+      super.close();
     }
-    super.close();
   }
 }
