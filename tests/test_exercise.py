@@ -247,6 +247,19 @@ def test_nudges_about_the_frame(broken):
         assert nudge in repr(broken.check("declined", frame))
 
 
+# The lab close_notify: what its questions say of alerts
+
+
+def test_an_alert_is_not_said_to_be_what_nobody_can_read(tmp_path):
+    recorded = exercise.open(2)
+    sealed = tmp_path / "sealed.pcapng"
+    subprocess.run(["editcap", "--discard-all-secrets", recorded.capture, sealed], check=True, capture_output=True)
+    for case, said in ((recorded, "It says close_notify"), (exercise.open(2, sealed), "encrypted")):
+        question = next(question for question in case.questions if question.id == "alert")
+        right = question.answer(case)
+        assert said in repr(case.check("alert", right))
+
+
 # What is opened
 
 
