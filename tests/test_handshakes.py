@@ -141,6 +141,9 @@ def test_hello_retry_request(own: Identity, capture: Path, keys: Path) -> None:
     assert table["handshake"].tolist() == ["full", "resumed", "full", "unfinished"]
     assert table["retry_request"].tolist() == [True, True, False, True]
     assert table["session_offered"].tolist() == [False, True, False, False]
+    # A request to say hello again is no answer yet.
+    assert (table["hello_wait"] == table["server_hello_time"] - table["client_hello_time"]).all()
+    assert (table["hello_wait"] > 0).all()
 
 
 def test_session_offered_before_the_retry(own: Identity, capture: Path) -> None:
@@ -287,6 +290,7 @@ def test_server_without_tls(capture: Path, answer: bytes) -> None:
     assert row["version_offered"] == "TLSv1.3"
     assert pd.isna(row["version"])
     assert row["server_bytes"] == len(answer)
+    assert row["hello_wait"] == row["client_fin_time"] - row["client_hello_time"] < row["end"] - row["client_hello_time"]
 
 
 def test_handshakes_finish_with_their_last_flight(mixture: Mixture, capture: Path) -> None:

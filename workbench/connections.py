@@ -82,6 +82,12 @@ class _Connection:
         offers_13 = self.version_offered == "TLSv1.3"
         return bool(self.session_id_offered) and (not offers_13 or self.session_id_offered in given)
 
+    def hello_wait(self) -> float | None:
+        if self.client_hello_time is None:
+            return None
+        answered = next((time for time in (self.server_hello_time, self.client.fin_time) if time is not None), self.end)
+        return answered - self.client_hello_time
+
     def row(self, given: Collection[str] = ()) -> dict:
         """The connection's row; `given` are the session ids that servers gave anywhere in the capture."""
         (client, client_port), (server, server_port) = self.ends
@@ -96,6 +102,7 @@ class _Connection:
             "handshake": self.handshake(),
             "client_hello_time": self.client_hello_time,
             "server_hello_time": self.server_hello_time,
+            "hello_wait": self.hello_wait(),
             "version_offered": self.version_offered,
             "version": self.version,
             "cipher": self.cipher,
@@ -114,9 +121,10 @@ def table(capture: Path | str) -> pd.DataFrame:
 
     Columns: `stream` (tshark's tcp.stream); `client`, `client_port`, `server`, `server_port`; `start`, `end` (seconds
     since the epoch); `handshake` (full, resumed, unfinished, None without a ClientHello); `client_hello_time`,
-    `server_hello_time` (seconds since the epoch; a Hello Retry Request is no ServerHello); `version_offered`, `version`
-    (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`, `session_id_given`
-    (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`,
+    `server_hello_time` (seconds since the epoch; a Hello Retry Request is no ServerHello); `hello_wait` (seconds from
+    ClientHello to ServerHello; where none came, until the client's FIN, or else the connection's end); `version_offered`,
+    `version` (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`,
+    `session_id_given` (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`,
     `fin_time`, `rst`, `alert`, `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
     """
     path = Path(capture)

@@ -25,12 +25,12 @@ def symptom(run):
 
 
 def waited(case):
-    """Connections with a ClientHello, and `wait`: seconds until its ServerHello, or until the connection's end without one."""
+    """Connections with a ClientHello."""
     table = case.connections
     table = table[table["client_hello_time"].notna()]
     if table.empty:
         raise Moot("It holds no ClientHello.")
-    return table.assign(wait=table["server_hello_time"].fillna(table["end"]) - table["client_hello_time"])
+    return table
 
 
 def hello_frame(case, stream):
@@ -48,7 +48,7 @@ def longest(case):
     answered = table[table["server_hello_time"].notna()]
     if answered.empty:
         raise Moot("It holds no ServerHello.")
-    return hello_frame(case, answered.loc[answered["wait"].idxmax(), "stream"])
+    return hello_frame(case, answered.loc[answered["hello_wait"].idxmax(), "stream"])
 
 
 def about_longest(case, given, right):
@@ -60,7 +60,7 @@ def about_longest(case, given, right):
         return "That frame holds no ClientHello. `tls.handshake.type == 1` finds them."
     if given != right and pd.isna(stream_of(case, frames.loc[given, "stream"])["server_hello_time"]):
         return "That one was never answered. Asked is for one that was."
-    return "Others waited longer. `server_hello_time - client_hello_time` in `case.connections` is the wait in seconds."
+    return "Others waited longer. `hello_wait` in `case.connections` is the wait in seconds."
 
 
 def stream_of(case, stream):
@@ -70,7 +70,7 @@ def stream_of(case, stream):
 
 def told_longest(case, given):
     table = waited(case)
-    return f"It waited {table.loc[table['server_hello_time'].notna(), 'wait'].max():.1f} s."
+    return f"It waited {table.loc[table['server_hello_time'].notna(), 'hello_wait'].max():.1f} s."
 
 
 # Who waits
@@ -81,16 +81,16 @@ def long_share(case):
     new = table[~table["session_offered"]]
     if new.empty:
         raise Moot("It holds no new session.")
-    return float((new["wait"] > LONG).mean())
+    return float((new["hello_wait"] > LONG).mean())
 
 
 def about_share(case, given, right):
     table = waited(case)
-    if SHARE.same(given, float((table["wait"] > LONG).mean())):
+    if SHARE.same(given, float((table["hello_wait"] > LONG).mean())):
         return "That is the share among all connections. Leave out those that offer a session."
     answered = table[~table["session_offered"] & table["server_hello_time"].notna()]
-    if len(answered) and SHARE.same(given, float((answered["wait"] > LONG).mean())):
-        return "That leaves out those that never got an answer. They waited, too: until their connection's end."
+    if len(answered) and SHARE.same(given, float((answered["hello_wait"] > LONG).mean())):
+        return "That leaves out those that never got an answer. They waited, too: until their client gave up."
     return "Of the connections without `session_offered`, which waited for more than half a second, answered or not?"
 
 
@@ -99,7 +99,7 @@ def resumed_long(case):
     resumed = table[table["session_offered"]]
     if resumed.empty:
         raise Moot("It holds no connection that offers a session.")
-    return int((resumed["wait"] > LONG).sum())
+    return int((resumed["hello_wait"] > LONG).sum())
 
 
 def about_resumed(case, given, right):
@@ -111,7 +111,7 @@ def about_resumed(case, given, right):
 
 def first_long(case):
     table = waited(case)
-    late = table[table["wait"] > LONG]
+    late = table[table["hello_wait"] > LONG]
     return None if late.empty else hello_frame(case, late.loc[late["client_hello_time"].idxmin(), "stream"])
 
 
