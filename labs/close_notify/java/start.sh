@@ -64,8 +64,10 @@ opened=''
 
 witness=''
 if [ -n "${WITNESS:-}" ]; then
-  # What it costs is not measured: the quick compiler will do, and takes less CPU from the others.
-  witness="-javaagent:/opt/extract-tls-secrets.jar=/run/service/keys.log -Djavax.net.debug=ssl,handshake -Xlog:os+thread -XX:TieredStopAtLevel=1"
+  # What it costs is not measured: the quick compiler will do, and takes less CPU from the others. Where a package is opened,
+  # Java 25 loads what keeps track of that only when the agent is at work, and goes round in a circle; a module that reads another
+  # has it loaded before.
+  witness="--add-reads java.instrument=ALL-UNNAMED -javaagent:/opt/extract-tls-secrets.jar=/run/service/keys.log -Djavax.net.debug=ssl,handshake -Xlog:os+thread -XX:TieredStopAtLevel=1"
 fi
 
 ready_when_it_answers &
