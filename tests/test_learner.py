@@ -107,13 +107,10 @@ def test_what_is_made_by_hand_is_allowed_and_in_compose_is_what_the_overlay_make
             for service, key in itertools.product(theirs, ("image", "command")):
                 assert ours["services"][service].get(key) == theirs[service].get(key), f"{name}: {service}.{key}"
             for service in theirs:
-                assert own(seat, service, ours["services"][service]) == own(seat, service, theirs[service]), f"{name}: {service}"
-
-
-def own(seat: Seat, service: str, entry: dict) -> dict[str, str]:
-    """A service's variables, but for those that are not the learner's: by one of them an overlay may have more looked at."""
-    variables = entry.get("environment") or {}
-    return {name: value for name, value in variables.items() if f"{service}.{name}" not in seat.lab.learner.fixed}
+                here, there = (services[service].get("environment") or {} for services in (ours["services"], theirs))
+                # By what is not the learner's and is left empty an overlay may have more looked at; nothing else may differ.
+                observed = {each for each in there if f"{service}.{each}" in seat.lab.learner.fixed and here.get(each) == ""}
+                assert here == there | dict.fromkeys(observed, ""), f"{name}: {service}"
 
 
 def test_a_cheat_in_compose_is_refused_before_anything_runs(seat):

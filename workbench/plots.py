@@ -195,9 +195,14 @@ def _lay_out(calls: dict, level: int, start: int, within: bool, marked: str, tot
 
 def share_of_samples(stacks: str, root: str, *within: str) -> float | None:
     """The share of the samples under `root` whose stacks hold every frame of `within`; None where there is no sample."""
-    counted = [(path, int(count)) for path, _, count in (line.rpartition(" ") for line in stacks.splitlines()) if root in path]
-    total = sum(count for _, count in counted)
-    return sum(count for path, count in counted if all(frame in path for frame in within)) / total if total else None
+    total = samples(stacks, root)
+    return samples(stacks, root, *within) / total if total else None
+
+
+def samples(stacks: str, *within: str) -> int:
+    """How many samples of collapsed stacks hold every frame of `within`."""
+    counted = (line.rpartition(" ") for line in stacks.splitlines())
+    return sum(int(count) for path, _, count in counted if all(frame in path for frame in within))
 
 
 def svg(chart: alt.TopLevelMixin) -> str:

@@ -105,7 +105,7 @@ def profiles(stack, recorder):
         try:
             said = stack.exec("client", ["sh", "/opt/profile.sh", event, str(PROFILED)])
         except StackError as error:
-            # Where the kernel keeps perf events to itself (perf_event_paranoid above 2) the last profile is not to be had.
+            # Where the kernel keeps perf events to itself (perf_event_paranoid above 2) this one profile is not to be had.
             if name != "function":
                 raise
             recorder.note("profile", event=name, why_not=str(error))
@@ -210,8 +210,7 @@ def looked_at_closely(run):
 
 def finishing(run):
     """Samples of Thread.start within the end of a handshake."""
-    stacks = [line.rpartition(" ") for line in (run.folder / "method.collapsed").read_text().splitlines()]
-    return sum(int(samples) for path, _, samples in stacks if "TransportContext.finishHandshake" in path)
+    return plots.samples((run.folder / "method.collapsed").read_text(), "TransportContext.finishHandshake")
 
 
 def per_request(row, what):
