@@ -7,13 +7,13 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down room notebooks run replay matrix gate test quick facts record publish build bench doctor clean lock
+.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick facts record publish build bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
-up: ## Bring up a case to look at and to change, or apply what you changed: CASE=1, SEAT=name where several share a machine
-	@$(WORKBENCH) --for "$(WHICH)" story python -m workbench up "$(WHICH)" --seat "$(SEAT)"
+up: ## Bring up a case to look at and to change, or apply what you changed: CASE=1, SEAT=name where several share a machine, SCALE=service=3
+	@$(WORKBENCH) --for "$(WHICH)" story python -m workbench up "$(WHICH)" --seat "$(SEAT)" --scale "$(SCALE)"
 
 check: ## Measure your version of a case: is the incident gone? CASE=1 SEAT=
 	@$(WORKBENCH) --measured --for "$(WHICH)" story python -m workbench check "$(WHICH)" --seat "$(SEAT)"
@@ -29,6 +29,9 @@ reset: ## Start a case again from a fresh copy: CASE=1 SEAT=
 
 down: ## Take a case's stack down; what you changed stays: CASE=1 SEAT=
 	@$(WORKBENCH) python -m workbench down "$(WHICH)" --seat "$(SEAT)"
+
+live: ## Watch a case's stack while it runs, redrawn in place, where the case has such a view: CASE=4 SEAT= SECONDS=
+	@$(WORKBENCH) python -m workbench live "$(WHICH)" --seat "$(SEAT)" $(if $(SECONDS),--seconds "$(SECONDS)")
 
 room: ## Who is up, red, green, and who waits: SEATS=20 says how many are expected
 	@$(WORKBENCH) python -m workbench room $(if $(SEATS),--seats "$(SEATS)")

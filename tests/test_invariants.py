@@ -65,9 +65,10 @@ def test_every_service_with_a_build_has_its_dockerfile(each_lab):
 
 def test_every_service_starts_from_the_box(each_lab):
     compose = stack_of(each_lab)
-    for service in compose["services"].values():
+    for name, service in compose["services"].items():
         assert service["extends"]["file"] == "../../compose/boxed.yaml"
-        assert not {"ports", "privileged", "cap_add"} & set(service)
+        assert not {"ports", "privileged"} & set(service)
+        assert service.get("cap_add", []) == (["NET_ADMIN"] if name in each_lab.routers else []), name
     assert all(network["internal"] is True for network in compose["networks"].values())
 
 

@@ -70,9 +70,9 @@ def test_an_unknown_lab_is_named_with_those_that_exist():
 def test_a_lab_without_lab_py_says_so(write, tmp_path):
     write(TOML)
     with pytest.raises(LabError, match=r"labs/quiet_shutdown/lab\.py: missing"):
-        lab.load("quiet_shutdown").module()
+        lab.load("quiet_shutdown").part("lab")
     shutil.copy(ROOT / "labs" / "quiet_shutdown" / "lab.py", tmp_path / "labs" / "quiet_shutdown")
-    assert callable(lab.load("quiet_shutdown").module().drive)
+    assert callable(lab.load("quiet_shutdown").part("lab").drive)
 
 
 def test_scenarios_are_selected_by_story_all_and_name():

@@ -142,7 +142,9 @@ def labs() -> None:
         console.out.print(f"labs/{each.name}/lab.toml: {len(each.scenarios)} scenarios, {len(each.claims)} claims")
 
 
-for command in (classroom.up, classroom.check, classroom.hint, classroom.solution, classroom.reset, classroom.down):
+for command in (
+    classroom.up, classroom.check, classroom.hint, classroom.solution, classroom.reset, classroom.down, classroom.live
+):  # fmt: skip
     app.command()(command)
 app.command("room")(classroom.show_room)
 

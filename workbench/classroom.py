@@ -1,14 +1,17 @@
-"""The learner's and the trainer's commands: up, check, hint, solution, reset, down, room."""
+"""The learner's and the trainer's commands: up, check, hint, solution, reset, down, live, room."""
 
+import time
 from typing import Annotated
 
 import typer
+from rich.live import Live
 from rich.markdown import Markdown
 from rich.table import Table
 
 from workbench import console, gate, lab, learner, oracle, recording, report, room
 from workbench.lab import ROOT, Lab
 from workbench.learner import Check, Seat
+from workbench.stack import StackError
 
 Case = Annotated[str, typer.Argument(help="a case number, or a lab")]
 SeatName = Annotated[str, typer.Option("--seat", help="whose stack, where several share a machine")]
@@ -25,12 +28,20 @@ def _seat(case: str, seat: str) -> Seat:
     return Seat(lab.load(case), seat)
 
 
-def up(case: Case, seat: SeatName = "") -> None:
+def up(
+    case: Case,
+    seat: SeatName = "",
+    scale: Annotated[str, typer.Option(help="how many containers a service has, as in web=3 (several apart by spaces)")] = "",
+) -> None:
     """Brings up a case to look at and to change, or applies what was changed; prints the symptoms."""
     mine = _seat(case, seat)
     new = learner.copy(mine)
+    wanted = learner.scale(mine, scale)
     gate.build(mine.lab, ["broken"])
-    _stand(mine)
+    _stand(mine, wanted)
+    if wanted:
+        console.out.print(f"{mine.project} stands with {', '.join(f'{count} of {service}' for service, count in wanted.items())}")
+        return
     console.out.print(Markdown(f"# Case {mine.lab.case}"))
     console.out.print(Markdown(learner.introduction(mine)))
     console.out.print()
@@ -49,9 +60,9 @@ def up(case: Case, seat: SeatName = "") -> None:
         console.out.print(f"  {mine.command(verb)}   {says}")
 
 
-def _stand(mine: Seat) -> None:
+def _stand(mine: Seat, wanted: dict[str, int] | None = None) -> None:
     with console.step(f"starting {mine.project}"):
-        mine.standing().up()
+        mine.standing().up(scale=wanted)
 
 
 def check(case: Case, seat: SeatName = "") -> None:
@@ -138,6 +149,34 @@ def down(case: Case, seat: SeatName = "") -> None:
     with console.step(f"taking {mine.project} down"):
         mine.down()
     console.out.print(f"{mine.project} is down; {mine.copy.relative_to(ROOT)}/ stays as it is")
+
+
+def live(
+    case: Case, seat: SeatName = "", seconds: Annotated[int, typer.Option(help="for how long; 0 until Ctrl-C", min=0)] = 0
+) -> None:
+    """Shows what goes on in a stack, redrawn in place: a seat's own, or, where that is down, that of a measured run."""
+    mine = _seat(case, seat)
+    look = getattr(mine.lab.part("lab"), "live", None)
+    if look is None:
+        raise lab.LabError(f"case {mine.lab.case} has no live view")
+    end = time.monotonic() + (seconds or float("inf"))
+    running = learner.running(mine)
+    try:
+        with Live(console=console.out, auto_refresh=False) as screen:
+            while time.monotonic() < end:
+                screen.update(_rows(f"{running.project}, {time.strftime('%H:%M:%S')}", look(running)), refresh=True)
+                time.sleep(1)
+    except StackError:
+        console.out.print(f"{running.project} is down")
+
+
+def _rows(title: str, rows: list[dict]) -> Table:
+    shown = Table(title=title, title_justify="left")
+    for heading in rows[0] if rows else ["nothing was told yet"]:
+        shown.add_column(heading, justify="right")
+    for row in rows:
+        shown.add_row(*map(str, row.values()))
+    return shown
 
 
 def show_room(seats: Annotated[int, typer.Option(help="how many seats are expected", min=0, max=200)] = 0) -> None:

@@ -11,6 +11,8 @@ SOCKET = "/var/run/docker.sock"
 #: Containers of every stack carry this label.
 BOX_LABEL = "incident-labs=box"
 PROJECT_LABEL, SERVICE_LABEL = "com.docker.compose.project", "com.docker.compose.service"
+#: Which of a service's containers it is, from 1.
+NUMBER_LABEL = "com.docker.compose.container-number"
 #: Where stacks get their subnets from, the first that is free: the engine's own pools end after some thirty networks.
 POOLS = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20")
 #: Of 64 addresses each: no stack has more containers in one network.

@@ -1,6 +1,5 @@
 """An exercise: a lab's questions over the capture in hand. Answers are computed from it and shown nowhere."""
 
-import importlib.util
 import math
 import numbers
 from collections.abc import Callable
@@ -189,10 +188,12 @@ class Case:
 def open(case: int | str, capture: Path | str | None = None) -> Case:
     """A case by its number, over the recorded run that its questions open or over another capture: a file, the folder of
     a run, or a folder of runs, of which the latest is taken. Relative paths start here or in the repository. Raises
-    ExerciseError."""
+    ExerciseError.
+
+    A lab's questions.py has QUESTIONS, symptom(run), and OPENS, the scenario whose recorded run they are asked of."""
     try:
         chosen = lab.load(str(case))
-        questions = _questions(chosen)
+        questions = chosen.part("questions")
         run, path = _found(chosen, questions.OPENS, capture)
         if run is not None and run.meta["lab"] != chosen.name:
             raise ExerciseError(f"{capture}: a run of another case")
@@ -226,17 +227,6 @@ def _shown(path: Path) -> str:
     if path.is_relative_to(captures):
         return "the recorded run"
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-
-
-def _questions(chosen: Lab) -> ModuleType:
-    """The lab's questions.py: QUESTIONS, symptom(run), and OPENS, the scenario whose recorded run they are asked of."""
-    path = chosen.folder / "questions.py"
-    spec = importlib.util.spec_from_file_location(f"labs.{chosen.name}.questions", path)
-    if not path.is_file():
-        raise ExerciseError(f"case {chosen.case} has no questions")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 # How answers are written

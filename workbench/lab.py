@@ -1,6 +1,7 @@
 """A lab: the folder labs/<lab>/, its lab.toml as a typed model, and its lab.py."""
 
 import importlib.util
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -120,7 +121,10 @@ class Version(_Strict):
 class Recording(_Strict):
     #: The service in whose network the wire is recorded.
     at: str
-    #: tshark display filter of the packets that a recorded run keeps; {service} stands for that service's address.
+    #: What of it, as a filter of tcpdump's.
+    filter: str = "tcp"
+    #: tshark display filter of the packets that a recorded run keeps; {service} stands for that service's address, {begin} and
+    #: {end} for what a drive noted under the source `keep` (seconds since the epoch).
     keep: str
     #: Container logs worth keeping, and the text that a kept line contains.
     logs: dict[str, list[str]] = {}
@@ -202,6 +206,8 @@ class Lab(_Strict):
     article: Sentence
     grade: Literal["E1", "E1-reduced", "E2"]
     helps: list[Sentence] = []
+    #: Services that other services' traffic passes through: they may set rules for it in a network of their own.
+    routers: list[str] = []
     arch: list[str] = Field(min_length=1)
     #: What one scenario may take warm, in seconds.
     seconds: int = Field(gt=0)
@@ -256,13 +262,16 @@ class Lab(_Strict):
         deciding = {oracle.fact for oracle in self.oracles_of("broken").values() if oracle.otherwise == "red"}
         return [column for column in self.columns if column.fact in deciding]
 
-    def module(self) -> ModuleType:
-        """The lab's own lab.py: `drive(stack, recorder)` and `facts(run)`."""
-        path = self.folder / "lab.py"
-        spec = importlib.util.spec_from_file_location(f"labs.{self.name}", path)
+    def part(self, name: str) -> ModuleType:
+        """One of the lab's own Python files: `lab` (drive and facts), `questions`, or what its notebook needs. Raises
+        LabError."""
+        path = self.folder / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"labs.{self.name}.{name}", path)
         if spec is None or spec.loader is None or not path.is_file():
-            raise LabError(f"{_shown(path)}: missing; a lab needs drive(stack, recorder) and facts(run)")
+            raise LabError(f"{_shown(path)}: missing")
         module = importlib.util.module_from_spec(spec)
+        # What dataclasses ask for, and pickles.
+        sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
 

@@ -19,6 +19,8 @@ from workbench.stack import RUN_SUFFIX, Setup, Stack
 MINE = ROOT / "mine"
 #: Parts of a lab's README that a learner is shown; the others are for readers.
 SHOWN = ("What was seen", "What is there", "Look around", "What to find out", "What may be changed")
+#: Containers of one service, at most.
+LARGEST_SCALE = 12
 _SEAT = re.compile(r"[a-z][a-z0-9]{0,19}")
 #: What a learner's compose.yaml may change beside variables: what some scenario changes, to what it sets.
 _NOT_COMPARED = ("build", "environment", "volumes")
@@ -104,6 +106,32 @@ def copy(seat: Seat) -> bool:
         shutil.copy(seat.lab.folder / name, fresh / name)
     fresh.rename(seat.copy)
     return True
+
+
+def scale(seat: Seat, wanted: str) -> dict[str, int]:
+    """How many containers services are to have, from words such as web=3. Raises LabError."""
+    services = [name for name, entry in _model(seat.lab.name, "broken")["services"].items() if "deploy" in entry]
+    found = {}
+    for word in wanted.split():
+        service, _, count = word.partition("=")
+        if service not in services or not count.isdigit() or not 0 < int(count) <= LARGEST_SCALE:
+            those = (
+                f"one of {', '.join(services)}, and from 1 to {LARGEST_SCALE}"
+                if services
+                else "no service of this case can be scaled"
+            )
+            raise LabError(f"SCALE={wanted}: {word!r} does not say how many of what: {those}")
+        found[service] = int(count)
+    return found
+
+
+def running(seat: Seat) -> Stack:
+    """The stack of a seat that stands, or else that of a measured run of its case. Raises LabError where neither does."""
+    for project in (seat.project, f"case-{seat.lab.case}{RUN_SUFFIX}"):
+        if Engine().containers(BOX_LABEL, f"{PROJECT_LABEL}={project}"):
+            files = stack.of_scenario(seat.lab, "broken").files
+            return Stack(Setup(seat.lab, project, files, project), {}, seat.state())
+    raise LabError(f"case {seat.lab.case}: nothing runs; {seat.command('up')} brings it up")
 
 
 def edit(folder: Path, edits: list[Edit]) -> None:

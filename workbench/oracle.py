@@ -23,7 +23,7 @@ def judge(lab: Lab, run: Run) -> Judgement:
     """Judges a run, fresh or recorded. A stack that failed has no facts."""
     if run.meta["failure"]:
         return Judgement("failed", [run.meta["failure"]], {})
-    facts = lab.module().facts(run)
+    facts = lab.part("lab").facts(run)
     verdict, reasons = weigh(lab.oracles_of(run.meta["scenario"]), facts)
     return Judgement(verdict, reasons, facts)
 

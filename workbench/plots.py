@@ -70,6 +70,31 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     )
 
 
+def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float]) -> alt.LayerChart:
+    """A line for each `what` (columns `second`, `what` and `value`), dashed apart as well as coloured, over what happens
+    meanwhile: the names of moments, each with its second."""
+    names = list(dict.fromkeys(data["what"]))
+    colours = [FIXED, BROKEN, NEUTRAL, "#5b4a72"][: len(names)]
+    # In turns higher and lower, so that two that come soon after one another can both be read.
+    told = pd.DataFrame([(name, second, number % 2) for number, (name, second) in enumerate(moments.items())])
+    told.columns = ["name", "second", "row"]
+    lines = (
+        alt.Chart(data, width=WIDTH, height=200)
+        .mark_line()
+        .encode(
+            x=alt.X("second:Q", title="seconds", scale=alt.Scale(nice=False)),
+            y=alt.Y("value:Q", title=unit),
+            color=alt.Color("what:N", scale=alt.Scale(domain=names, range=colours), title=None),
+            strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=names), title=None),
+        )
+    )
+    rules = alt.Chart(told).mark_rule(strokeDash=[4, 4], color=NEUTRAL).encode(x="second:Q")
+    words = alt.Chart(told).mark_text(align="left", dx=3, fontSize=10, color="#5c6b7a").encode(
+        x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[6, 18])), text="name:N"
+    )  # fmt: skip
+    return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=title, padding=_PADDING)
+
+
 def waits(data: pd.DataFrame, moment: str, title: str) -> alt.LayerChart:
     """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: new, given
     up or resumed); each step upwards is ten times the last."""

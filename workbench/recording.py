@@ -76,6 +76,8 @@ class Recorder:
         self._folder = folder
         self._metrics = (folder / METRICS).open("a")
         self._lock = threading.Lock()
+        #: CPU seconds of every container that was seen, by service: what one that is gone has used counts, too.
+        self._used: dict[str, dict[str, float]] = {}
         self.window: tuple[float, float] | None = None
         self.packets: dict[str, int] = {}
 
@@ -128,14 +130,33 @@ class Recorder:
     def _sample_all(self) -> None:
         """The first and the last of these span all that happens in between. The engine reads all services at about the
         same time, up to a second later; the host is read then, too."""
-        services = [*self._stack.services, "capture"]
-        with ThreadPoolExecutor(len(services)) as pool:
-            list(pool.map(self._sample_service, services))
+        there = {}
+        for service in [*self._stack.services, "capture"]:
+            with contextlib.suppress(StackError):
+                there[service] = self._stack.containers(service)
+        every = [container for containers in there.values() for container in containers]
+        with ThreadPoolExecutor(len(every)) as pool:
+            used = dict(zip(every, pool.map(self._usage, every), strict=True))
+        for service, containers in there.items():
+            self._note_usage(service, {each: used[each] for each in containers if used[each]})
         self.note("host", busy_seconds=_host_busy_seconds(), own_seconds=_own_seconds())
 
-    def _sample_service(self, service: str) -> None:
+    def _usage(self, container: str) -> dict[str, float] | None:
         with contextlib.suppress(StackError):
-            self.note(f"usage.{service}", **self._stack.usage(service))
+            return self._stack.usage(container)
+        return None
+
+    def _note_usage(self, service: str, used: dict[str, dict[str, float]]) -> None:
+        if not used:
+            return
+        known = self._used.setdefault(service, {})
+        known.update({container: each["cpu_seconds"] for container, each in used.items()})
+        self.note(
+            f"usage.{service}",
+            time=max(each["time"] for each in used.values()),
+            cpu_seconds=sum(known.values()),
+            memory_bytes=sum(each["memory_bytes"] for each in used.values()),
+        )
 
     def close(self) -> None:
         self._metrics.close()
@@ -145,7 +166,7 @@ def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: boo
     """Runs a setup once, from up to down, and leaves its folder. A stack that fails is a run with a `failure`. `closely`
     asks the drive for more than what decides."""
     lab = setup.lab
-    module = lab.module()
+    module = lab.part("lab")
     folder.mkdir(parents=True, exist_ok=False)
     meta = {
         "lab": lab.name,
@@ -161,13 +182,13 @@ def record(setup: Setup, settings: dict[str, str], folder: Path, *, closely: boo
         without = [] if closely else lab.recording.closely
         with stack.running(setup, settings, folder, without=without) as running:
             meta["host"] = _host(running)
-            meta["addresses"] = {service: own[0] for service in running.services if (own := running.addresses(service))}
+            meta["addresses"] = {service: own[0] for service in running.started() if (own := running.addresses(service))}
             recorder = Recorder(running, folder, closely=closely)
             try:
                 with console.step("driving and recording"):
                     module.drive(running, recorder)
                 meta["versions"] = _versions(lab, running)
-                meta["bases"] = {service: running.image_source(service) for service in running.services}
+                meta["bases"] = {service: running.image_source(service) for service in running.started()}
             finally:
                 recorder.close()
                 _collect(lab, running, folder)
@@ -191,8 +212,12 @@ def trim(run: Run, lab: Lab, target: Path) -> Run:
     target.mkdir(parents=True)
     # Braces are tshark's too (`tcp.port in {1, 2}`): only names of services are filled in.
     keep = lab.recording.keep
-    for service, address in run.meta["addresses"].items():
-        keep = keep.replace(f"{{{service}}}", address)
+    filled = dict(run.meta["addresses"])
+    if "keep" in set(run.metrics["source"]):
+        window = run.metrics[run.metrics["source"] == "keep"].iloc[-1]
+        filled |= {name: f"{window[name]:.3f}" for name in ("begin", "end")}
+    for name, value in filled.items():
+        keep = keep.replace(f"{{{name}}}", value)
     _tool("tshark", "-n", "-r", run.capture, "-Y", keep, "-w", target / CAPTURE)
     (target / METRICS).write_text((run.folder / METRICS).read_text())
     for name in lab.recording.files:

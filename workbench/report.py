@@ -81,6 +81,8 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
         if result.run.capture.is_file() and result.scenario.story:
             # Every tenth of a crowd still shows what it does, and keeps the page small.
             found = connections.table(result.run.capture)
+            if not found["handshake"].notna().any():
+                continue
             tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:
         drawn.append(plots.svg(plots.handshakes(tables, "What each connection paid: full or resumed handshakes, as they came")))

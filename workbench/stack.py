@@ -14,7 +14,7 @@ from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
 
 from workbench import console
-from workbench.engine import BOX_LABEL, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
+from workbench.engine import BOX_LABEL, NUMBER_LABEL, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
 from workbench.lab import ROOT, Lab
 
 #: Compose projects of measured runs are case-<n>-run; a learner's own stack, case-<n>, is never touched.
@@ -56,10 +56,10 @@ class Stack:
         self._subnets_file = folder / "subnets.json"
         self._engine = Engine()
         self._docker = DockerClient()
-        self._containers: dict[str, str] = {}
+        self._containers: dict[str, list[str]] = {}
 
     def _compose(self, *more: Path):
-        settings = {"CAPTURE_AT": self.lab.recording.at, **self.settings}
+        settings = {"CAPTURE_AT": self.lab.recording.at, "CAPTURE_FILTER": self.lab.recording.filter, **self.settings}
         self._env_file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return DockerClient(
             compose_files=[*self._files, *more],
@@ -92,10 +92,11 @@ class Stack:
             last = [line for line in lines if line.strip()][-8:]
             raise StackError(f"case {self.lab.case}: an image does not build:\n  " + "\n  ".join(last)) from None
 
-    def up(self, *services: str, **settings: str) -> None:
+    def up(self, *services: str, scale: dict[str, int] | None = None, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
 
-        Settings are compose variables to change first. Raises StackError.
+        `scale` says how many containers a service has from now on, settings are compose variables to change first. Raises
+        StackError.
         """
         self.settings.update(settings)
         chosen = list(services) or self.services
@@ -108,12 +109,13 @@ class Stack:
                 no_build=True,
                 pull="never",
                 dependencies=not services,
+                scales=scale or {},
                 quiet=True,
             )
         except DockerException as error:
             raise StackError(self._why(error)) from None
         finally:
-            self._containers.clear()
+            self._containers = {}
 
     def _up_in_free_subnets(self, *arguments, **options) -> None:
         """Networks that are up keep their subnets; new ones get small ones that are free. Somebody else may take one
@@ -163,18 +165,37 @@ class Stack:
             self._docker.wait(self.container(service))
 
     def container(self, service: str) -> str:
-        """The id of a service's container. Raises StackError where there is none."""
-        if not self._containers:
-            found = self._engine.containers(f"{PROJECT_LABEL}={self.project}")
-            self._containers = {entry["Labels"][SERVICE_LABEL]: entry["Id"] for entry in found}
-        if service not in self._containers:
-            raise StackError(f"{service}: no such service is up")
-        return self._containers[service]
+        """The id of a service's container, of the first where it has several. Raises StackError where there is none."""
+        return self.containers(service)[0]
 
-    def usage(self, service: str) -> dict[str, float]:
-        """CPU seconds used so far and bytes of memory in use, from the engine's stats API, and when it read them (which
-        may take it a second)."""
-        stats = self._get(f"/containers/{self.container(service)}/stats", stream="false", **{"one-shot": "true"})
+    def containers(self, service: str) -> list[str]:
+        """The ids of a service's containers. Raises StackError where there is none."""
+        known = self._containers
+        if not known:
+            # Made whole before others see it: a recorder asks from a thread of its own.
+            known = {}
+            found = self._engine.containers(f"{PROJECT_LABEL}={self.project}")
+            for entry in sorted(found, key=lambda each: int(each["Labels"][NUMBER_LABEL])):
+                known.setdefault(entry["Labels"][SERVICE_LABEL], []).append(entry["Id"])
+            self._containers = known
+        if service not in known:
+            raise StackError(f"{service}: no such service is up")
+        return known[service]
+
+    def started(self) -> list[str]:
+        """The services that have a container: one may be scaled to none."""
+        self._containers = {}
+        return [service for service in self.services if self._has(service)]
+
+    def _has(self, service: str) -> bool:
+        with contextlib.suppress(StackError):
+            return bool(self.containers(service))
+        return False
+
+    def usage(self, container: str) -> dict[str, float]:
+        """CPU seconds that a container has used so far and bytes of memory in use, from the engine's stats API, and when it
+        read them (which may take it a second). Raises StackError."""
+        stats = self._get(f"/containers/{container}/stats", stream="false", **{"one-shot": "true"})
         memory = stats["memory_stats"]
         cache = memory.get("stats", {})
         reclaimable = cache.get("total_inactive_file", cache.get("inactive_file", 0))
@@ -205,7 +226,7 @@ class Stack:
         """Removes the stack's containers and networks. A signal that comes meanwhile waits until that is done."""
         with _signals_held():
             self._compose().down(remove_orphans=True, volumes=True, timeout=1, quiet=True)
-        self._containers.clear()
+        self._containers = {}
 
     def _inspect(self, service: str) -> dict:
         return self._get(f"/containers/{self.container(service)}/json")
@@ -219,7 +240,7 @@ class Stack:
     def _why(self, error: DockerException) -> str:
         """A failing service's own last words, where compose only says that it is unhealthy or has ended."""
         with contextlib.suppress(StackError, DockerException):
-            self._containers.clear()
+            self._containers = {}
             for service in self.services:
                 if service not in self._containers and self._containers:
                     continue
