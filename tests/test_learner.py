@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from composed import known_to_be_the_same, mounts, stack_of
 
 from workbench import lab, learner, room, stack
 from workbench.lab import LabError
@@ -111,6 +112,24 @@ def test_what_is_made_by_hand_is_allowed_and_in_compose_is_what_the_overlay_make
                 # By what is not the learner's and is left empty an overlay may have more looked at; nothing else may differ.
                 observed = {each for each in there if f"{service}.{each}" in seat.lab.learner.fixed and here.get(each) == ""}
                 assert here == there | dict.fromkeys(observed, ""), f"{name}: {service}"
+
+
+def test_what_is_mounted_in_place_of_an_edit_is_that_edit(each_lab):
+    """An overlay that brings files of its own has the very change in them that a learner is told to make."""
+    broken = mounts(each_lab.folder / "compose.yaml")
+    for name, scenario in each_lab.scenarios.items():
+        if scenario.by_hand and set(mounts(each_lab.overlay(name))) & set(broken):
+            assert known_to_be_the_same(each_lab, name), name
+
+
+def test_only_what_the_broken_stack_has_several_of_is_scaled(seat):
+    several = [name for name, service in stack_of(seat.lab)["services"].items() if "deploy" in service]
+    assert learner.scale(seat, "") == {}
+    assert learner.scale(seat, " ".join(f"{name}=3" for name in several)) == dict.fromkeys(several, 3)
+    other = next(name for name in stack_of(seat.lab)["services"] if name not in several)
+    for wanted in (f"{other}=2", "3", *(f"{name}={count}" for name in several for count in ("", "0", "13", "-1", "x"))):
+        with pytest.raises(LabError, match=r"^SCALE=.* is not service=number"):
+            learner.scale(seat, wanted)
 
 
 def test_a_cheat_in_compose_is_refused_before_anything_runs(seat):

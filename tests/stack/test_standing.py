@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import learners
@@ -205,6 +206,29 @@ def test_every_command_to_look_around_with_shows_something(ann):
     for each in done:
         assert each.returncode == 0, (each.args, each.stderr[-500:])
         assert len(each.stdout.strip()) > 30, (each.args, each.stdout, each.stderr[-500:])
+
+
+def seen_live() -> list[str]:
+    return [name for name in lab.names() if hasattr(lab.load(name).part("lab"), "live")]
+
+
+@pytest.mark.parametrize("ann", seen_live(), indirect=True, scope="module")
+def test_a_live_view_shows_what_the_stack_is_scaled_to(ann):
+    service = next(name for name, entry in ann.standing().model["services"].items() if "deploy" in entry)
+    many = len(ann.standing().containers(service)) + 1
+    command = [sys.executable, "-m", "workbench"]
+    # A copy is brought up as its owner would: the command, not the function.
+    scaled = look([*command, "up", ann.lab.name, "--seat", ann.name, "--scale", f"{service}={many}"])
+    assert scaled.returncode == 0, scaled.stderr
+    assert f"{many} of {service}" in scaled.stdout
+    assert len(ann.standing().containers(service)) == many
+    live = look([*command, "live", ann.lab.name, "--seat", ann.name, "--seconds", "12"])
+    assert live.returncode == 0, live.stderr
+    last = live.stdout[live.stdout.rindex(ann.project) :]
+    assert re.search(rf"\b{many}\b", last), live.stdout
+    learner_down = look([*command, "live", ann.lab.name, "--seat", "nobody", "--seconds", "1"])
+    assert learner_down.returncode == 2
+    assert "nothing runs" in learner_down.stderr
 
 
 def look(command: list[str]) -> subprocess.CompletedProcess:

@@ -1,0 +1,361 @@
+"""Steady zones, one more node, and what comes of it; where nothing does, three times the nodes. Or workers that connect."""
+
+import json
+import time
+from itertools import pairwise
+
+from workbench import connections, packets
+from workbench.oracle import ratio, share
+
+#: Seconds: at rest, how long one more node is waited for to tip the zone (and where only the verdict is asked for), the storm
+#: as it is left alone, and the grown grid that has to bear it.
+STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 45, 20, 20, 18
+#: How long it is waited for at most: until all is well, the storm stops again, all is well again, a dead mesh is noticed.
+SETTLE, STOPS, HEAL, NOTICE = 40, 20, 45, 30
+#: The zone whose mesh is behind the tracking; the one whose mesh dies at the end.
+TRACKED, MORTAL = "a", "b"
+#: Seconds that workers work, and connections that all of them make in a second in which hardly any gets through.
+WORK, QUIET = 40, 1
+#: Kept of the wire: seconds before and after the first SYN that is lost, and at most so many SYNs; where none is lost, so many
+#: of them at the end, and so many seconds at most.
+BEFORE, AFTER, MOST_SYNS, CALM_SYNS, CALM_LONGEST = 3, 9, 4200, 2000, 30
+#: From what share of services on that take it for dead a mesh is dark.
+DARK = 0.1
+#: Seconds that the live view looks back.
+LIVE = 10
+
+
+def drive(stack, recorder):
+    """Goes through the plan's steps until one tips the zone, and heals it; then a mesh dies. Or has workers work."""
+    operator = stack.environment("operator")
+    began = time.time()
+    if operator["WORKERS"]:
+        work(stack, recorder, operator["WORKERS"].split())
+    else:
+        steps = [map(int, step.split("-")) for step in operator["PLAN"].split()]
+        grow(stack, recorder, [dict(zip(operator["ZONES"].split(), step, strict=True)) for step in steps])
+    note_told(stack, recorder, began)
+
+
+def grow(stack, recorder, plan):
+    scale(stack, plan[0])
+    wait(SETTLE, lambda: healed(stack, plan[0]))
+    with recorder.capture():
+        phase(recorder, "steady")
+        time.sleep(STEADY)
+        for nodes in plan[1:]:
+            last = nodes is plan[-1]
+            phase(recorder, "grown" if last else "more")
+            if tips(stack, nodes, GROWN if last else MORE if recorder.closely else MORE_BRIEFLY):
+                phase(recorder, "storm")
+                time.sleep(STORM)
+                # It stops and goes: the node is taken away when it has stopped.
+                wait(STOPS, lambda: dark(stack))
+                phase(recorder, "as before")
+                scale(stack, plan[0])
+                wait(HEAL, lambda: healed(stack, plan[0]))
+                break
+        phase(recorder, "a mesh dies")
+        stack.exec(f"mesh-{MORTAL}", ["sh", "-c", "kill $(cat /run/service/pid)"])
+        wait(NOTICE, lambda: noticed(stack))
+        phase(recorder, "end")
+
+
+def tips(stack, nodes, seconds):
+    """Whether the zone begins to lose SYNs within so many seconds of having so many nodes."""
+    since = time.time()
+    scale(stack, nodes)
+    return wait(seconds, lambda: loses(stack, since))
+
+
+def phase(recorder, name):
+    recorder.note("phase", name=name)
+
+
+def scale(stack, nodes):
+    """As many nodes a zone."""
+    stack.up(*(f"grid-{zone}" for zone in nodes), scale={f"grid-{zone}": count for zone, count in nodes.items()})
+
+
+def wait(seconds, come):
+    """Whether it has come within so many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if come():
+            return True
+        time.sleep(1)
+    return False
+
+
+def told(stack, service, since):
+    """What a service has told since a moment, as a list of its lines."""
+    return [json.loads(line) for line in stack.logs(service, since).splitlines() if line.startswith("{")]
+
+
+def looks(stack, since):
+    return [line["zones"] for line in told(stack, "operator", since) if line["source"] == "nodes"]
+
+
+def live(stack):
+    """What `make live` shows of a stack that runs, a row a zone: its nodes, the checks that its mesh gets, by how many
+    services on all nodes it is taken for dead, and by whom its clients were answered."""
+    since = time.time() - LIVE
+    lines = told(stack, "operator", since)
+    seen = [line["zones"] for line in lines if line["source"] == "nodes"]
+    if not seen:
+        return []
+    newest, rows = seen[-1], []
+    services = sum(zone["services"] for zone in newest.values())
+    for zone, there in newest.items():
+        counted = told(stack, f"mesh-{zone}", since)[-2:]
+        checks = [(after["checks"] - before["checks"]) / (after["time"] - before["time"]) for before, after in pairwise(counted)]
+        answers = [line["by"] for line in lines if line["source"] == "request" and line["zone"] == zone]
+        down = sum(other["down"][zone] for other in newest.values())
+        rows.append(
+            {
+                "zone": zone,
+                "nodes": there["nodes"],
+                "checks a second": f"{checks[-1]:.0f}" if checks else "–",
+                "DOWN": f"{down} of {services}",
+                "wrong zone": f"{share_of(answers, lambda by, zone=zone: by not in (zone, None))}",
+                "unanswered": f"{share_of(answers, lambda by: by is None)}",
+            }
+        )
+    return rows
+
+
+def share_of(values, which):
+    return f"{sum(map(which, values)) / len(values):.0%}" if values else "–"
+
+
+def loses(stack, since):
+    counted = told(stack, "sg", since)
+    return bool(counted) and counted[-1]["lost"] > counted[0]["lost"]
+
+
+def healed(stack, nodes):
+    seen = looks(stack, time.time() - 3)
+    return bool(seen) and all(
+        seen[-1][zone]["nodes"] == count and seen[-1][zone]["services"] and not any(seen[-1][zone]["down"].values())
+        for zone, count in nodes.items()
+    )
+
+
+def dark(stack):
+    seen = looks(stack, time.time() - 3)
+    return bool(seen) and dead_share(seen[-1], TRACKED) > DARK
+
+
+def noticed(stack):
+    seen = looks(stack, time.time() - 3)
+    return bool(seen) and dead_share(seen[-1], MORTAL) == 1
+
+
+def dead_share(zones, mesh):
+    """The share of all services on all nodes that take a mesh for dead."""
+    return ratio(sum(zone["down"][mesh] for zone in zones.values()), sum(zone["services"] for zone in zones.values()))
+
+
+def work(stack, recorder, paces):
+    """Workers, a second after the recording has begun."""
+    with recorder.capture():
+        phase(recorder, "steady")
+        time.sleep(1)
+        phase(recorder, "more")
+        said = stack.exec("operator", ["python3", "/opt/workers.py", str(WORK), *paces])
+        phase(recorder, "end")
+    for line in said.splitlines():
+        recorder.note("worker", **json.loads(line))
+
+
+def note_told(stack, recorder, since):
+    """What nodes, clients, meshes and the way to the instance have told meanwhile, with their own times."""
+    for line in told(stack, "operator", since):
+        recorder.note(**(line if line["source"] == "request" else {"time": line["time"], "source": "nodes"} | seen(line["zones"])))
+    counted = told(stack, "sg", since)
+    for line in counted:
+        recorder.note("sg", **line)
+    for zone in stack.environment("operator")["ZONES"].split():
+        for line in told(stack, f"mesh-{zone}", since):
+            recorder.note(f"mesh-{zone}", **line)
+    recorder.note("keep", **window(recorder, counted))
+
+
+def seen(zones):
+    """A look at the nodes, flat: nodes and services of all zones, and for each mesh by how many it is taken for dead."""
+    return {
+        "nodes": sum(zone["nodes"] for zone in zones.values()),
+        "services": sum(zone["services"] for zone in zones.values()),
+        **{f"down_{mesh}": sum(zone["down"][mesh] for zone in zones.values()) for mesh in zones},
+    }
+
+
+def window(recorder, counted):
+    """What to keep of the wire: around the first SYN that was lost, or else the last seconds."""
+    counted = [line for line in counted if recorder.window[0] <= line["time"] <= recorder.window[1]]
+    for before, line in pairwise(counted):
+        if line["lost"] > before["lost"]:
+            begin = before["time"] - BEFORE
+            few = [each["time"] for each in counted if since(counted, begin, each) <= MOST_SYNS]
+            return {"begin": begin, "end": min(before["time"] + AFTER, max(few))}
+    end, last = recorder.window[1], counted[-CALM_LONGEST:]
+    a_second = (last[-1]["opened"] - last[0]["opened"]) / (last[-1]["time"] - last[0]["time"])
+    return {"begin": end - min(CALM_LONGEST, CALM_SYNS / a_second), "end": end}
+
+
+def since(counted, begin, line):
+    """SYNs from a moment to a line of the counters."""
+    first = next(each for each in counted if each["time"] >= begin)
+    return line["opened"] + line["lost"] - first["opened"] - first["lost"]
+
+
+def facts(run):
+    """What the nodes took the tracked mesh for though it answered, which SYNs were lost on the way to it, and what clients
+    met. What a run of this kind has not is None."""
+    notes = run.window()
+    began = {row["name"]: row["time"] for _, row in notes[notes["source"] == "phase"].iterrows()}
+    grown = min(began.get(name, began["end"]) for name in ("more", "grown", "end"))
+    if grown == began["end"]:
+        # Nothing grows in this run.
+        grown = began["steady"]
+    calm_again = min(began.get(name, began["end"]) for name in ("as before", "a mesh dies"))
+    nodes, way = (notes[notes["source"] == source] for source in ("nodes", "sg"))
+    at_stake = nodes[nodes["time"].between(grown, calm_again) & (nodes["services"] > 0)]
+    return {
+        "nodes_at_first": most(nodes[nodes["time"] < grown], "nodes"),
+        "nodes_at_most": most(at_stake, "nodes"),
+        "services_a_node": None if at_stake.empty else int((at_stake["services"] / at_stake["nodes"]).min()),
+        **taken_for_dead(at_stake, nodes, began),
+        "mesh_answers_share": share(way["answers"] == 1),
+        **on_the_wire(run, grown),
+        "lost_after_s": lost_after(way, grown),
+        **rates(notes, began, grown),
+        **answered(notes, began, grown, calm_again),
+        **paced(run.metrics),
+        **sent_again(run),
+        "mesh_cores": run.cpu_cores(f"mesh-{TRACKED}"),
+    }
+
+
+def most(rows, column):
+    return None if rows.empty else int(rows[column].max())
+
+
+def taken_for_dead(at_stake, nodes, began):
+    """The look with most services that take the tracked mesh for dead; how soon none did any more; and whether a mesh that
+    died was noticed by all."""
+    told = dict.fromkeys(("looks", "services", "services_down", "services_down_share", "healed_after_s", "dead_noticed_share"))
+    if at_stake.empty:
+        return told | {"looks": 0}
+    down = at_stake[f"down_{TRACKED}"]
+    worst = at_stake.loc[down.idxmax()]
+    after = nodes[nodes["time"] >= began["a mesh dies"]]
+    told |= {
+        "looks": len(at_stake),
+        "services": int(worst["services"]),
+        "services_down": int(down.max()),
+        "services_down_share": ratio(down.max(), worst["services"]),
+        "dead_noticed_share": float((after[f"down_{MORTAL}"] / after["services"]).max()),
+    }
+    if "as before" in began:
+        healing = nodes[nodes["time"].between(began["as before"], began["a mesh dies"])]
+        ill = healing[healing[f"down_{TRACKED}"] > 0]
+        told["healed_after_s"] = 0.0 if ill.empty else float(ill["time"].max() - began["as before"])
+    return told
+
+
+def on_the_wire(run, since):
+    """Every SYN to the tracked mesh that was sent since a moment, and those of them that nobody answered."""
+    table = to_the_mesh(run)
+    table = table[table["start"] >= since]
+    syns = int(table["client_syns"].sum())
+    lost = syns - int((table["server_syns"] > 0).sum())
+    return {"syns": syns, "syns_lost_share": ratio(lost, syns)}
+
+
+def to_the_mesh(run):
+    table = connections.table(run.capture)
+    return table[(table["server"] == run.meta["addresses"]["sg"]) & (table["server_port"] == 8080) & (table["client_syns"] > 0)]
+
+
+def lost_after(way, grown):
+    """Seconds from the first node more to the first SYN that was lost."""
+    later = way[way["time"] >= grown]
+    lost = later[later["lost"] > way["lost"].iloc[0]]
+    return None if lost.empty else float(lost["time"].iloc[0] - grown)
+
+
+def rates(notes, began, grown):
+    """Checks that the meshes' kernels counted, and SYNs on the way to the tracked one: before the first node more, at the
+    largest size where nothing tipped, and from the first node more to the end of the storm."""
+    storm = began.get("as before")
+    large = (began["grown"] + (began["a mesh dies"] - began["grown"]) / 2, began["a mesh dies"]) if "grown" in began else None
+    if storm is not None:
+        large = None
+    first = (began["steady"], grown if grown > began["steady"] else began.get("a mesh dies", began["end"]))
+    counted = {mesh: notes[notes["source"] == f"mesh-{mesh}"] for mesh in ("a", "b", "c")}
+    way = notes[notes["source"] == "sg"]
+    steady = a_second(counted[TRACKED], "checks", *first)
+    nodes = most(notes[(notes["source"] == "nodes") & notes["time"].between(*first)], "nodes")
+    return {
+        "checks_a_second": steady,
+        "checks_a_second_of_another": a_second(counted["c"], "checks", *first),
+        "checks_a_node_and_second": ratio(steady, nodes) if steady is not None and nodes else None,
+        "checks_a_second_grown": a_second(counted[TRACKED], "checks", *large) if large else None,
+        "accepted_a_second_in_storm": a_second(way, "opened", began["storm"], storm) if storm else None,
+        "lost_a_second_in_storm": a_second(way, "lost", began["storm"], storm) if storm else None,
+    }
+
+
+def a_second(rows, counter, begin, end):
+    """What a counter gained a second; None where it was read less than twice."""
+    rows = rows[rows["time"].between(begin, end)]
+    if len(rows) < 2:
+        return None
+    first, last = rows.iloc[0], rows.iloc[-1]
+    return float((last[counter] - first[counter]) / (last["time"] - first["time"]))
+
+
+def answered(notes, began, grown, calm_again):
+    """Requests to nodes of the tracked zone: by whom they were answered, and how long they took."""
+    asked = notes[(notes["source"] == "request") & (notes.get("zone") == TRACKED)]
+    before = asked[asked["began"] < (grown if grown > began["steady"] else calm_again)] if len(asked) else asked
+    later = asked[asked["began"].between(began.get("storm", grown), calm_again)] if len(asked) else asked
+    return {
+        "own_zone_share_before": share(before["by"] == TRACKED) if len(before) else None,
+        "requests": len(later),
+        "wrong_zone_share": share(later["by"].notna() & (later["by"] != TRACKED)) if len(later) else None,
+        "unanswered_share": share(later["by"].isna()) if len(later) else None,
+        "slowest_request_before_s": float(before["took"].max()) if len(before) else None,
+        "slowest_request_s": float(later["took"].max()) if len(later) else None,
+    }
+
+
+def paced(notes):
+    """Workers, how many of them came to less than half of their pace (of those that are faster than most, and of the others),
+    and the seconds in which all together made hardly a connection. The pace of one that is as fast as it can is what the
+    best of its like made in a second."""
+    made = notes[notes["source"] == "worker"]
+    if made.empty:
+        return dict.fromkeys(("workers", "workers_held_up", "fast_workers_held_up", "slow_workers_held_up", "quiet_seconds_share"))
+    paces = made.groupby("worker")["pace"].first()
+    wanted = paces.where(paces > 0, made.loc[made["pace"] == 0, "connections"].max())
+    held_up = made.groupby("worker")["connections"].mean() < wanted / 2
+    fast = wanted > paces[paces > 0].median()
+    a_second = made.groupby("second")["connections"].sum()
+    return {
+        "workers": len(held_up),
+        "workers_held_up": int(held_up.sum()),
+        "fast_workers_held_up": int((held_up & fast).sum()),
+        "slow_workers_held_up": int((held_up & ~fast).sum()),
+        "quiet_seconds_share": share(a_second <= QUIET),
+    }
+
+
+def sent_again(run):
+    """After how many seconds a SYN was sent for the second, third and fourth time, as a rule."""
+    rows = packets.table(run.capture)
+    syns = rows[(rows["flags"] & (connections.SYN | connections.ACK) == connections.SYN) & (rows["dport"] == 8080)]
+    after = syns["time"] - syns.groupby("stream")["time"].transform("min")
+    turn = syns.groupby("stream").cumcount()
+    return {f"sent_again_{number}_s": float(each.median()) if len(each := after[turn == number]) else None for number in (1, 2, 3)}
