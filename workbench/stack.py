@@ -224,7 +224,7 @@ class Stack:
 
     def down(self) -> None:
         """Removes the stack's containers and networks. A signal that comes meanwhile waits until that is done."""
-        with _signals_held():
+        with _signals_held(), _empty_networks_left_alone(self.project):
             self._compose().down(remove_orphans=True, volumes=True, timeout=1, quiet=True)
         self._containers = {}
 
@@ -280,8 +280,21 @@ def sweep() -> list[str]:
         if "Image" in entry:
             docker.container.remove(entry["Id"], force=True)
         else:
-            docker.network.remove(entry["Id"])
+            with _empty_networks_left_alone(project):
+                docker.network.remove(entry["Id"])
     return sorted(remains)
+
+
+@contextlib.contextmanager
+def _empty_networks_left_alone(project: str) -> Iterator[None]:
+    """Where many containers come and go at once, engines lose count of a network's ends (moby/moby#42119), and refuse to remove
+    it until they are started again. It is empty then, and the next stack of this name takes it up."""
+    try:
+        yield
+    except DockerException as error:
+        if "has active endpoints" not in (error.stderr or "") or Engine().containers(f"{PROJECT_LABEL}={project}"):
+            raise
+        console.err.print(f"  an empty network of {project} stays: the engine has lost count of what was in it", style="yellow")
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from workbench.oracle import ratio, share
 
 #: Seconds: at rest, how long one more node is waited for to tip the zone (and where only the verdict is asked for), the storm
 #: as it is left alone, and the grown grid that has to bear it.
-STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 45, 20, 20, 18
+STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 45, 30, 20, 18
 #: How long it is waited for at most: until all is well, the storm stops again, all is well again, a dead mesh is noticed.
 SETTLE, STOPS, HEAL, NOTICE = 40, 20, 45, 30
 #: The zone whose mesh is behind the tracking; the one whose mesh dies at the end.

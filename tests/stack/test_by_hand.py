@@ -1,7 +1,8 @@
 """The learner's loop on the real stack: cures by hand, what is no cure, cheats, and reset.
 
 `make test` runs what is changed in other files than compose.yaml, unless it is to the letter what the overlay mounts (of
-compose.yaml itself the copy is known to make what the overlay makes), and cheats and a reset at the first lab; `make gate` runs all of it (--every).
+compose.yaml itself the copy is known to make what the overlay makes), and cheats and a reset at the first lab; `make gate`
+runs all of it (--every).
 """
 
 import contextlib
@@ -23,7 +24,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     tried = labs if every else labs[:1]
     if "scenario" in metafunc.fixturenames:
         pairs = [
-            (each, name) for each in labs for name, entry in each.scenarios.items() if entry.by_hand and (every or unknown(each, name))
+            (each, name)
+            for each in labs
+            for name, entry in each.scenarios.items()
+            if entry.by_hand and (every or unknown(each, name))
         ]
         metafunc.parametrize(("each", "scenario"), pairs, ids=[f"{each.name}-{name}" for each, name in pairs])
     elif "cheat" in metafunc.fixturenames:

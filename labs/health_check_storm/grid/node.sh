@@ -3,7 +3,7 @@
 # {other} is there once for each of the other zones.
 set -eu
 others=
-for zone in $ZONES; do [ "$zone" = "$ZONE" ] || others="$others $zone"; done
+for each in $ZONES; do [ "$each" = "$ZONE" ] || others="$others $each"; done
 cd /usr/local/etc/haproxy
 awk -v zone="$ZONE" -v others="$others" -v services="$SERVICES" '
   function put(line, service,    count, names, number, each) {

@@ -12,11 +12,11 @@ case $SECURITY_GROUP in
   allow-all) tracking= ;;
   *) echo "SECURITY_GROUP=$SECURITY_GROUP: mesh-port or allow-all" >&2; exit 2 ;;
 esac
-instance=$(getent ahostsv4 instance-a | awk '{ print $1; exit }')
+address=$(getent ahostsv4 instance-a | awk '{ print $1; exit }')
 # shellcheck disable=SC2086
-sed -e "s/{instance}/$instance/; s/{rate}/$rate/; s/{burst}/$burst/" /opt/way.nft $tracking | nft -f -
+sed -e "s/{instance}/$address/; s/{rate}/$rate/; s/{burst}/$burst/" /opt/way.nft $tracking | nft -f -
 while sleep 1; do
-  answers=$(curl --silent --max-time 1 --output /dev/null --write-out '%{http_code}' "http://$instance:8080/" || :)
+  answers=$(curl --silent --max-time 1 --output /dev/null --write-out '%{http_code}' "http://$address:8080/" || :)
   nft list counters | awk -v now="$(date +%s.%N)" -v answers="$answers" '
     $1 == "counter" { name = $2 }
     $1 == "packets" { packets[name] = $2 }
