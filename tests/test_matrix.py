@@ -23,6 +23,7 @@ def chosen_by(lab_: lab.Lab, value: str | dict, services: list[str]) -> set[tupl
     for service, change in made.items():
         flat |= {(service, name, str(to)) for name, to in change.get("environment", {}).items()}
         flat |= {(service, "image", change["image"])} if "image" in change else set()
+        flat |= {(service, "volume", entry) for entry in change.get("volumes", [])}
     return flat
 
 

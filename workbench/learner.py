@@ -126,8 +126,9 @@ def scale(seat: Seat, wanted: str) -> dict[str, int]:
 
 
 def running(seat: Seat) -> Stack:
-    """The stack of a seat that stands, or else that of a measured run of its case. Raises LabError where neither does."""
-    for project in (seat.project, f"case-{seat.lab.case}{RUN_SUFFIX}"):
+    """The stack of a seat that stands, or else that of its check, or of a measured run of its case. Raises LabError where
+    none does."""
+    for project in (seat.project, f"{seat.project}{RUN_SUFFIX}", f"case-{seat.lab.case}{RUN_SUFFIX}"):
         if Engine().containers(BOX_LABEL, f"{PROJECT_LABEL}={project}"):
             files = stack.of_scenario(seat.lab, "broken").files
             return Stack(Setup(seat.lab, project, files, project), {}, seat.state())
@@ -175,6 +176,7 @@ def introduction(seat: Seat) -> str:
     text = (seat.lab.folder / "README.md").read_text()
     parts = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", text, re.MULTILINE | re.DOTALL))
     shown = "\n\n".join(f"## {heading}\n\n{parts[heading].strip()}" for heading in SHOWN)
+    shown = re.sub(rf"\bCASE={seat.lab.case}\b", f"CASE={seat.lab.case}{seat._and_seat}", shown)
     return shown.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
 
 

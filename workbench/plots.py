@@ -71,13 +71,15 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
 
 
 def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float]) -> alt.LayerChart:
-    """A line for each `what` (columns `second`, `what` and `value`), dashed apart as well as coloured, over what happens
+    """A line for each `what` (columns `second`, `what`, `value` and `colour`), dashed apart as well as coloured, over what happens
     meanwhile: the names of moments, each with its second."""
     names = list(dict.fromkeys(data["what"]))
-    colours = [FIXED, BROKEN, NEUTRAL, "#5b4a72"][: len(names)]
+    colours = list(data.drop_duplicates("what")["colour"])
+    # The colours tell already, and the legend needs no column for them.
+    data = data.drop(columns="colour")
     # In turns higher and lower, so that two that come soon after one another can both be read.
-    told = pd.DataFrame([(name, second, number % 2) for number, (name, second) in enumerate(moments.items())])
-    told.columns = ["name", "second", "row"]
+    rows = [(name, second, number % 2) for number, (name, second) in enumerate(moments.items())]
+    told = pd.DataFrame(rows, columns=["name", "second", "row"])
     lines = (
         alt.Chart(data, width=WIDTH, height=200)
         .mark_line()

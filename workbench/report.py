@@ -82,6 +82,8 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
             # Every tenth of a crowd still shows what it does, and keeps the page small.
             found = connections.table(result.run.capture)
             if not found["handshake"].notna().any():
+                symptom = lab.part("questions").symptom(result.run)
+                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {symptom.title}")))
                 continue
             tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:

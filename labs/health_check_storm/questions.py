@@ -18,7 +18,14 @@ def symptom(run):
     begin = notes["time"].min()
     asked = notes[(notes["source"] == "request") & (notes["zone"] == "a")]
     slowest = asked.groupby((asked["began"] - begin).astype(int))["took"].max().reset_index()
-    data = pd.DataFrame({"second": slowest["began"], "value": slowest["took"].round(2), "what": "slowest request of the second"})
+    data = pd.DataFrame(
+        {
+            "second": slowest["began"],
+            "value": slowest["took"].round(2),
+            "what": "slowest request of the second",
+            "colour": plots.BROKEN,
+        }
+    )
     phases = notes[(notes["source"] == "phase") & notes["name"].isin(NAMES)]
     moments = {NAMES[row["name"]]: round(row["time"] - begin, 1) for _, row in phases.iterrows()}
     return plots.timeline(data, "seconds", "How long clients of zone a wait", moments)
@@ -107,6 +114,8 @@ def again(case):
 
 
 def about_again(case, given, right):
+    if given == int((begun(case)["client_syns"] > 1).sum()):
+        return "So many connections repeat one. Some do so more than once."
     return "SYNs of the same `stream` after its first one are counted (`tcp.analysis.retransmission` in Wireshark)."
 
 
@@ -151,19 +160,18 @@ QUESTIONS = [
     ),
     ending(
         "ending",
-        "How do these connections end, mostly? (Their ends were kept of every sixteenth.)",
+        "How do these connections end, mostly? (One in sixteen was recorded whole, with its end.)",
         told="Opened, and reset as soon as it stands: nobody sends a byte. Who does that, and what for?",
     ),
     Question(
         "lost",
-        "Which frame holds the first SYN that gets lost: the first one of the earliest connection that has to send it again, or "
-        "never gets an answer?",
+        "Take the earliest connection that had to repeat its SYN, or was never answered. Which frame holds its first SYN?",
         FRAME,
         first_lost,
         about_first_lost,
         told_first_lost,
     ),
-    Question("again", "How many SYNs are sent again?", COUNT, again, about_again),
+    Question("again", "How many SYNs repeat an earlier SYN of the same connection?", COUNT, again, about_again),
     Question(
         "share",
         "What share of all SYNs, also of those that are sent again, is not answered?",
@@ -175,13 +183,13 @@ QUESTIONS = [
     Question("owners", "From how many addresses come SYNs that get lost?", COUNT, owners, about_owners, told_owners),
     tried(
         "change",
-        "Each of these changes was made alone to the stack that has the incident, and the run recorded, with three times the "
-        "nodes where it bore one more. After which one do no SYNs get lost? (After more than one.)",
+        "Each of these changes was made alone to the stack that has the incident, and the run recorded (those that "
+        "were well with one more node also with three times as many). After which one do no SYNs get lost? (After more than one.)",
         {
             "a": ("inter_4s", "checks every 4 s in place of 2"),
-            "b": ("spread_checks", "spread-checks 50"),
+            "b": ("spread_checks", "checks spread at random by half of their interval"),
             "c": ("fastinter", "while a server is in doubt, it is checked four times as often"),
-            "d": ("timeout_check", "timeout check 10s"),
+            "d": ("timeout_check", "a check may take ten seconds"),
             "e": ("fall_10", "ten failures in place of three"),
             "f": ("track", "one backend that checks each mesh once, and all services go by it"),
             "g": ("larger_instance", "a larger instance"),
