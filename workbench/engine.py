@@ -34,7 +34,11 @@ class Engine:
         answer = self._client.get(path, params=query)
         if answer.is_error:
             raise EngineError(f"the engine answers {path} with {answer.status_code}: {answer.text.strip()[:120]}")
-        return answer.json()
+        try:
+            return answer.json()
+        except ValueError:
+            # Statistics of a container that goes meanwhile come with a success, and empty.
+            raise EngineError(f"the engine answers {path} with no JSON: {answer.text.strip()[:120]!r}") from None
 
     def containers(self, *labels: str) -> list[dict]:
         """Every container that carries the labels, running or not."""
