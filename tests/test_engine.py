@@ -1,8 +1,9 @@
-"""Subnets for new stacks: free ones, whatever else uses the machine."""
+"""Subnets for new stacks: free ones, whatever else uses the machine; and answers that are none."""
 
 import ipaddress
 import itertools
 
+import httpx
 import pytest
 
 from workbench import engine
@@ -44,3 +45,12 @@ def test_a_route_of_the_host_is_left_alone_but_not_the_default_route(subnets):
 def test_where_everything_is_taken_there_is_none(subnets):
     assert subnets(*engine.POOLS) == []
     assert all(ipaddress.ip_network(pool).is_private for pool in engine.POOLS)
+
+
+def test_an_answer_that_is_none_is_an_error_of_the_engine(monkeypatch):
+    """As an engine gives it for the statistics of a container that goes meanwhile: success, and nothing."""
+    asked = engine.Engine()
+    empty = httpx.MockTransport(lambda _: httpx.Response(200))
+    monkeypatch.setattr(asked, "_client", httpx.Client(transport=empty, base_url="http://engine"))
+    with pytest.raises(engine.EngineError, match="answers /containers/x/stats with no JSON"):
+        asked.get("/containers/x/stats")
