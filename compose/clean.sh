@@ -21,7 +21,8 @@ if docker version >/dev/null 2>&1; then
   docker network ls --quiet --filter label=incident-labs=notebooks | remove "networks" docker network rm || :
   docker ps --all --quiet --filter label=incident-labs=box | remove "containers" docker rm --force --volumes
   docker network ls --filter label=com.docker.compose.project --format '{{.ID}} {{.Label "com.docker.compose.project"}}' \
-    | awk '$2 ~ /^case-[0-9]+(-[a-z][a-z0-9]*)?(-run)?$/ {print $1}' | remove "networks" docker network rm
+    | awk '$2 ~ /^case-[0-9]+(-[a-z][a-z0-9]*)?(-run)?$/ {print $1}' | remove "networks" docker network rm \
+    || say "what is left of the networks the engine lets go when it is started again: it has lost count of what was in them"
   # By name, and those that a later build took the name from by the label that they have from their base.
   docker image ls --format '{{.Repository}}:{{.Tag}}' | grep '^incident-labs/' | remove "images" docker image rm --force || :
   docker image ls --quiet --filter label=incident-labs | remove "older images" docker image rm --force || :

@@ -5,6 +5,7 @@ import datetime
 import functools
 import json
 import os
+import re
 import signal
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -224,7 +225,7 @@ class Stack:
 
     def down(self) -> None:
         """Removes the stack's containers and networks. A signal that comes meanwhile waits until that is done."""
-        with _signals_held(), _empty_networks_left_alone(self.project):
+        with _signals_held(), _empty_networks_left_alone():
             self._compose().down(remove_orphans=True, volumes=True, timeout=1, quiet=True)
         self._containers = {}
 
@@ -280,21 +281,26 @@ def sweep() -> list[str]:
         if "Image" in entry:
             docker.container.remove(entry["Id"], force=True)
         else:
-            with _empty_networks_left_alone(project):
+            with _empty_networks_left_alone():
                 docker.network.remove(entry["Id"])
     return sorted(remains)
 
 
 @contextlib.contextmanager
-def _empty_networks_left_alone(project: str) -> Iterator[None]:
+def _empty_networks_left_alone() -> Iterator[None]:
     """Where many containers come and go at once, engines lose count of a network's ends (moby/moby#42119), and refuse to remove
-    it until they are started again. It is empty then, and the next stack of this name takes it up."""
+    it until they are started again. It is empty then, and the next stack of its name takes it up."""
     try:
         yield
     except DockerException as error:
-        if "has active endpoints" not in (error.stderr or "") or Engine().containers(f"{PROJECT_LABEL}={project}"):
+        if not lost_count(error.stderr or ""):
             raise
-        console.err.print(f"  an empty network of {project} stays: the engine has lost count of what was in it", style="yellow")
+
+
+def lost_count(said: str) -> bool:
+    """Whether the engine refuses to remove a network, by its words, that has nothing in it."""
+    network = re.search(r"network \S+ id (\w{64}) has active endpoints", said)
+    return network is not None and not Engine().get(f"/networks/{network[1]}")["Containers"]
 
 
 @contextlib.contextmanager
