@@ -1,8 +1,8 @@
-"""The model of case 4 against what can be worked out by hand."""
+"""The model of case 4 against what can be worked out by hand, and against what was measured."""
 
 import pytest
 
-from workbench import lab
+from workbench import lab, recording
 
 simulation = lab.load("health_check_storm").part("simulation")
 Checks, Tracking, grown, simulate = simulation.Checks, simulation.Tracking, simulation.grown, simulation.simulate
@@ -50,3 +50,12 @@ def test_a_syn_is_sent_again_until_the_check_is_given_up():
     closed = Tracking(rate=0.001, burst=0, penalty=1000, trickle=0.001)
     once, twice = (simulate([(0, FOREVER)], 200, Checks(timeout=timeout), closed)["lost"].sum() for timeout in (0.9, 1.9))
     assert twice / once == pytest.approx(2 * (2 + 0.9) / (2 + 1.9), rel=0.05)
+
+
+def test_it_comes_to_what_was_measured():
+    """One node more, in every recorded round: when the first SYN is lost, and how many services are DOWN."""
+    rounds = recording.published("health_check_storm", "broken").meta["rounds"]
+    rows = simulate(grown(6, 7, 0), 60)
+    for measured in rounds:
+        assert simulation.first_lost(rows) == pytest.approx(measured["lost_after_s"], rel=0.3)
+        assert rows["down"].max() == pytest.approx(measured["services_down"], rel=0.05)

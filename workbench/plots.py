@@ -80,21 +80,24 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     # In turns higher and lower, so that two that come soon after one another can both be read.
     rows = [(name, second, number % 2) for number, (name, second) in enumerate(moments.items())]
     told = pd.DataFrame(rows, columns=["name", "second", "row"])
+    legend = alt.Legend(orient="bottom", labelLimit=WIDTH)
     lines = (
         alt.Chart(data, width=WIDTH, height=200)
         .mark_line()
         .encode(
             x=alt.X("second:Q", title="seconds", scale=alt.Scale(nice=False)),
             y=alt.Y("value:Q", title=unit),
-            color=alt.Color("what:N", scale=alt.Scale(domain=names, range=colours), title=None),
-            strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=names), title=None),
+            color=alt.Color("what:N", scale=alt.Scale(domain=names, range=colours), title=None, legend=legend),
+            strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=names), title=None, legend=legend),
         )
     )
     rules = alt.Chart(told).mark_rule(strokeDash=[4, 4], color=NEUTRAL).encode(x="second:Q")
-    words = alt.Chart(told).mark_text(align="left", dx=3, fontSize=10, color="#5c6b7a").encode(
-        x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[6, 18])), text="name:N"
+    # Above the field, in two rows.
+    words = alt.Chart(told).mark_text(align="left", dx=-2, fontSize=10, color="#5c6b7a").encode(
+        x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[-5, -17])), text="name:N"
     )  # fmt: skip
-    return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=title, padding=_PADDING)
+    heading = alt.Title(title, offset=24 if moments else 6)
+    return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=heading, padding=_PADDING)
 
 
 def waits(data: pd.DataFrame, moment: str, title: str) -> alt.LayerChart:

@@ -82,8 +82,9 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
             # Every tenth of a crowd still shows what it does, and keeps the page small.
             found = connections.table(result.run.capture)
             if not found["handshake"].notna().any():
+                # A lab without TLS shows what was seen in its place.
                 symptom = lab.part("questions").symptom(result.run)
-                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {symptom.title}")))
+                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {symptom.title.text}")))
                 continue
             tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:
