@@ -115,12 +115,8 @@ def scale(seat: Seat, wanted: str) -> dict[str, int]:
     for word in wanted.split():
         service, _, count = word.partition("=")
         if service not in services or not count.isdigit() or not 0 < int(count) <= LARGEST_SCALE:
-            those = (
-                f"one of {', '.join(services)}, and from 1 to {LARGEST_SCALE}"
-                if services
-                else "no service of this case can be scaled"
-            )
-            raise LabError(f"SCALE={wanted}: {word!r} does not say how many of what: {those}")
+            those = ", ".join(services) or "none of this case's"
+            raise LabError(f"SCALE={wanted}: {word!r} is not service=number; services: {those}; numbers: 1 to {LARGEST_SCALE}")
         found[service] = int(count)
     return found
 
