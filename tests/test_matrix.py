@@ -60,7 +60,7 @@ def test_a_cell_that_is_a_scenario_is_what_that_is_declared_to_be(each_lab):
             if entry := declared.get(frozenset(both - default)):
                 met += 1
                 assert cell.verdict == entry.expected, cell
-    assert met >= 4
+    assert met >= 3
 
 
 def test_what_is_drawn_says_what_was_measured(each_lab):

@@ -105,10 +105,10 @@ def live(stack):
     services on all nodes it is taken for dead, and by whom its clients were answered."""
     since = time.time() - LIVE
     lines = told(stack, "operator", since)
-    seen = [line["zones"] for line in lines if line["source"] == "nodes"]
-    if not seen:
+    looked = [line["zones"] for line in lines if line["source"] == "nodes"]
+    if not looked:
         return []
-    newest, rows = seen[-1], []
+    newest, rows = looked[-1], []
     services = sum(zone["services"] for zone in newest.values())
     for zone, there in newest.items():
         counted = told(stack, f"mesh-{zone}", since)[-2:]
@@ -121,8 +121,8 @@ def live(stack):
                 "nodes": there["nodes"],
                 "checks a second": f"{checks[-1]:.0f}" if checks else "–",
                 "DOWN": f"{down} of {services}",
-                "wrong zone": f"{share_of(answers, lambda by, zone=zone: by not in (zone, None))}",
-                "unanswered": f"{share_of(answers, lambda by: by is None)}",
+                "wrong zone": share_of(answers, lambda by, zone=zone: by not in (zone, None)),
+                "unanswered": share_of(answers, lambda by: by is None),
             }
         )
     return rows
@@ -204,7 +204,7 @@ def window(recorder, counted):
             return {"begin": begin, "end": min(before["time"] + AFTER, max(few))}
     end, last = recorder.window[1], counted[-CALM_LONGEST:]
     a_second = (last[-1]["opened"] - last[0]["opened"]) / (last[-1]["time"] - last[0]["time"])
-    return {"begin": end - min(CALM_LONGEST, CALM_SYNS / a_second), "end": end}
+    return {"begin": end - min(CALM_LONGEST, CALM_SYNS / max(1, a_second)), "end": end}
 
 
 def since(counted, begin, line):
