@@ -16,12 +16,12 @@ def stack_of(each_lab) -> dict:
     return yaml.load((each_lab.folder / "compose.yaml").read_text(), ComposeLoader)
 
 
-def mounts(path) -> dict[str, str]:
-    """What a compose file mounts, by where it is mounted: as in `./haproxy/haproxy.cfg:/etc/haproxy.cfg:ro`."""
+def mounts(path) -> dict[tuple[str, str], str]:
+    """What a compose file mounts, by service and by where it is mounted: as in `./haproxy/haproxy.cfg:/etc/haproxy.cfg:ro`."""
     # A SafeLoader under another name.
-    services = yaml.load(path.read_text(), ComposeLoader)["services"].values()
-    entries = [entry.split(":") for service in services for entry in service.get("volumes", [])]
-    return {entry[1]: entry[0].removeprefix("./") for entry in entries}
+    services = yaml.load(path.read_text(), ComposeLoader)["services"].items()
+    entries = [(name, *entry.split(":")) for name, service in services for entry in service.get("volumes", [])]
+    return {(name, target): source.removeprefix("./") for name, source, target, *_ in entries}
 
 
 def known_to_be_the_same(each_lab, scenario: str) -> bool:
@@ -33,7 +33,9 @@ def known_to_be_the_same(each_lab, scenario: str) -> bool:
         text = by_hand.get(change.file) or (each_lab.folder / change.file).read_text()
         by_hand[change.file] = text.replace(change.old, change.new, 1)
     by_hand.pop("compose.yaml", None)
-    where = {source: target for target, source in broken.items()}
     return all(
-        where.get(file) in theirs and (each_lab.folder / theirs[where[file]]).read_text() == text for file, text in by_hand.items()
+        where in theirs and (each_lab.folder / theirs[where]).read_text() == text
+        for file, text in by_hand.items()
+        for where, source in broken.items()
+        if source == file
     )

@@ -1,5 +1,6 @@
 """The learner's and the trainer's commands: up, check, hint, solution, reset, down, live, room."""
 
+import signal
 import time
 from typing import Annotated
 
@@ -160,12 +161,16 @@ def live(
     if look is None:
         raise lab.LabError(f"case {mine.lab.case} has no live view")
     end = time.monotonic() + (seconds or float("inf"))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     running = learner.running(mine)
     try:
         with Live(console=console.out, auto_refresh=False) as screen:
             while time.monotonic() < end:
                 screen.update(_rows(f"{running.project}, {time.strftime('%H:%M:%S')}", look(running)), refresh=True)
-                time.sleep(1)
+                time.sleep(2)
+    except KeyboardInterrupt:
+        # The stack goes on.
+        return
     except StackError:
         console.out.print(f"{running.project} is down")
 

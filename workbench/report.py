@@ -84,7 +84,7 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
             if not found["handshake"].notna().any():
                 # A lab without TLS shows what was seen in its place.
                 symptom = lab.part("questions").symptom(result.run)
-                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {symptom.title.text}")))
+                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {getattr(symptom.title, 'text', symptom.title)}")))
                 continue
             tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:

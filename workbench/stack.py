@@ -241,10 +241,7 @@ class Stack:
     def _why(self, error: DockerException) -> str:
         """A failing service's own last words, where compose only says that it is unhealthy or has ended."""
         with contextlib.suppress(StackError, DockerException):
-            self._containers = {}
-            for service in self.services:
-                if service not in self._containers and self._containers:
-                    continue
+            for service in self.started():
                 state = self._inspect(service)["State"]
                 if state["Status"] == "exited" or state.get("Health", {}).get("Status") == "unhealthy":
                     lines = [line.strip() for line in self.logs(service).splitlines()]
@@ -277,12 +274,13 @@ def sweep() -> list[str]:
         project = (entry["Labels"] or {}).get(PROJECT_LABEL, "")
         if not (project.startswith("case-") and project.endswith(RUN_SUFFIX)):
             continue
-        remains.add(project)
         if "Image" in entry:
             docker.container.remove(entry["Id"], force=True)
+            remains.add(project)
         else:
             with _empty_networks_left_alone():
                 docker.network.remove(entry["Id"])
+                remains.add(project)
     return sorted(remains)
 
 

@@ -9,7 +9,7 @@ from workbench.oracle import ratio, share
 
 #: Seconds: at rest, how long one more node is waited for to tip the zone (and where only the verdict is asked for), the storm
 #: as it is left alone, and the grown grid that has to bear it.
-STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 35, 30, 20, 25
+STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 90, 30, 20, 25
 #: How long it is waited for at most: until all is well, the storm stops again, all is well again, a dead mesh is noticed.
 SETTLE, STOPS, HEAL, NOTICE = 40, 20, 45, 30
 #: The zone whose mesh is behind the tracking; the one whose mesh dies at the end.
@@ -147,7 +147,7 @@ def healed(stack, nodes):
 
 def dark(stack):
     seen = looks(stack, time.time() - 3)
-    return bool(seen) and dead_share(seen[-1], TRACKED) > DARK
+    return bool(seen) and (dead_share(seen[-1], TRACKED) or 0) > DARK
 
 
 def noticed(stack):
@@ -260,8 +260,8 @@ def taken_for_dead(at_stake, nodes, began):
         "services_down_share": ratio(down.max(), worst["services"]),
     }
     if "a mesh dies" in began:
-        after = nodes[nodes["time"] >= began["a mesh dies"]]
-        told["dead_noticed_share"] = float((after[f"down_{MORTAL}"] / after["services"]).max())
+        after = nodes[(nodes["time"] >= began["a mesh dies"]) & (nodes["services"] > 0)]
+        told["dead_noticed_share"] = None if after.empty else float((after[f"down_{MORTAL}"] / after["services"]).max())
     if "as before" in began:
         healing = nodes[nodes["time"].between(began["as before"], began["a mesh dies"])]
         ill = healing[healing[f"down_{TRACKED}"] > 0]
@@ -298,14 +298,10 @@ def lost_after(way, grown):
 
 
 def rates(notes, began, grown):
-    """Checks that the meshes' kernels counted, and SYNs on the way to the tracked one: before the first node more, at the
-    largest size where nothing tipped, and from the first node more to the end of the storm."""
+    """Checks that the meshes' kernels counted before the first node more, and SYNs on the way to the tracked one in the storm."""
     storm = began.get("as before")
-    large = (began["grown"] + (began["a mesh dies"] - began["grown"]) / 2, began["a mesh dies"]) if "grown" in began else None
-    if storm is not None:
-        large = None
     first = (began["steady"], grown if grown > began["steady"] else began.get("a mesh dies", began["end"]))
-    counted = {mesh: notes[notes["source"] == f"mesh-{mesh}"] for mesh in ("a", "b", "c")}
+    counted = {mesh: notes[notes["source"] == f"mesh-{mesh}"] for mesh in (TRACKED, "c")}
     way = notes[notes["source"] == "sg"]
     steady = a_second(counted[TRACKED], "checks", *first)
     nodes = most(notes[(notes["source"] == "nodes") & notes["time"].between(*first)], "nodes")
@@ -313,7 +309,6 @@ def rates(notes, began, grown):
         "checks_a_second": steady,
         "checks_a_second_of_another": a_second(counted["c"], "checks", *first),
         "checks_a_node_and_second": ratio(steady, nodes) if steady is not None and nodes else None,
-        "checks_a_second_grown": a_second(counted[TRACKED], "checks", *large) if large else None,
         "accepted_a_second_in_storm": a_second(way, "opened", began["storm"], storm) if storm else None,
         "lost_a_second_in_storm": a_second(way, "lost", began["storm"], storm) if storm else None,
     }
@@ -335,7 +330,6 @@ def answered(notes, began, grown, calm_again):
     later = asked[asked["began"].between(began.get("storm", grown), calm_again)] if len(asked) else asked
     return {
         "own_zone_share_before": share(before["by"] == TRACKED) if len(before) else None,
-        "requests": len(later),
         "wrong_zone_share": share(later["by"].notna() & (later["by"] != TRACKED)) if len(later) else None,
         "unanswered_share": share(later["by"].isna()) if len(later) else None,
         "slowest_request_before_s": float(before["took"].max()) if len(before) else None,

@@ -160,7 +160,7 @@ QUESTIONS = [
     ),
     ending(
         "ending",
-        "How do these connections end, mostly? (One in sixteen was recorded whole, with its end.)",
+        "How do these connections end, mostly? (One in eight was recorded whole, with its end.)",
         told="Opened, and reset as soon as it stands: nobody sends a byte. Who does that, and what for?",
     ),
     Question(

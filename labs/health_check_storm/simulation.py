@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 import simpy
 
-#: Seconds after its first SYN at which a connection's SYN is sent again: Linux since 6.5, and before.
-SYN_AGAIN, SYN_AGAIN_BEFORE_6_5 = (1, 2, 3, 4, 6, 10), (1, 3, 7)
+#: Seconds after its first SYN at which a connection's SYN is sent again (Linux since 6.5).
+SYN_AGAIN = (1, 2, 3, 4, 5, 7, 11)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class Checks:
     timeout: float = 2
     fall: int = 3
     rise: int = 2
-    syn_again: tuple[float, ...] = SYN_AGAIN
 
 
 class _Gate:
@@ -84,7 +83,7 @@ class _Storm:
     def check(self):
         """One check: its SYN, again and again, until one is let through or the check is given up."""
         began, done = self.env.now, self.syn()
-        for again in self.checks.syn_again:
+        for again in SYN_AGAIN:
             if done or again >= self.checks.timeout:
                 break
             yield self.env.timeout(began + again - self.env.now)

@@ -225,10 +225,10 @@ def test_a_live_view_shows_what_the_stack_is_scaled_to(ann):
     live = look([*command, "live", ann.lab.name, "--seat", ann.name, "--seconds", "12"])
     assert live.returncode == 0, live.stderr
     last = live.stdout[live.stdout.rindex(ann.project) :]
-    assert re.search(rf"\b{many}\b", last), live.stdout
-    learner_down = look([*command, "live", ann.lab.name, "--seat", "nobody", "--seconds", "1"])
-    assert learner_down.returncode == 2
-    assert "nothing runs" in learner_down.stderr
+    assert re.search(rf"│ +{many} +│", last), live.stdout
+    nobody = look([*command, "live", ann.lab.name, "--seat", "nobody", "--seconds", "1"])
+    assert nobody.returncode == 2
+    assert "nothing runs" in nobody.stderr
 
 
 def look(command: list[str]) -> subprocess.CompletedProcess:

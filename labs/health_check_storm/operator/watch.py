@@ -4,6 +4,7 @@ Every second a look at the nodes (`nodes`); four requests a second, two of them 
 told when it has ended: which zone's node was asked, which zone's mesh answered (None: nobody), and after how many seconds.
 """
 
+import http.client
 import itertools
 import json
 import random
@@ -39,7 +40,7 @@ def send(zone):
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:
             by = answer.read().decode().strip()
-    except OSError:
+    except (OSError, http.client.HTTPException):
         # A node that was just taken away, or one whose meshes are all dead.
         pass
     tell("request", began=round(began, 3), zone=zone, by=by, took=round(time.time() - began, 4))
