@@ -1,6 +1,12 @@
 """A lab's compose.yaml, read without compose."""
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import yaml
+
+from workbench import learner
 
 
 class ComposeLoader(yaml.SafeLoader):
@@ -28,14 +34,13 @@ def known_to_be_the_same(each_lab, scenario: str) -> bool:
     """Whether what a learner writes into files other than compose.yaml is, to the letter, what the overlay mounts in their
     place: then a run by hand tells nothing that the scenario's own did not."""
     theirs, broken = mounts(each_lab.overlay(scenario)), mounts(each_lab.folder / "compose.yaml")
-    by_hand: dict[str, str] = {}
-    for change in each_lab.scenarios[scenario].by_hand:
-        text = by_hand.get(change.file) or (each_lab.folder / change.file).read_text()
-        by_hand[change.file] = text.replace(change.old, change.new, 1)
-    by_hand.pop("compose.yaml", None)
-    return all(
-        where in theirs and (each_lab.folder / theirs[where]).read_text() == text
-        for file, text in by_hand.items()
-        for where, source in broken.items()
-        if source == file
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        mine = shutil.copytree(each_lab.folder, Path(folder) / "mine")
+        learner.edit(mine, each_lab.scenarios[scenario].by_hand)
+        edited = {change.file for change in each_lab.scenarios[scenario].by_hand} - {"compose.yaml"}
+        places = {file: [where for where, source in broken.items() if source == file] for file in edited}
+        return all(places.values()) and all(
+            where in theirs and (each_lab.folder / theirs[where]).read_text() == (mine / file).read_text()
+            for file, several in places.items()
+            for where in several
+        )

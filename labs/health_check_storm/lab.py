@@ -228,7 +228,6 @@ def facts(run):
     return {
         "nodes_at_first": most(nodes[nodes["time"] < grown], "nodes"),
         "nodes_at_most": most(at_stake, "nodes"),
-        "services_a_node": None if at_stake.empty else int((at_stake["services"] / at_stake["nodes"]).min()),
         **taken_for_dead(at_stake, nodes, began),
         "mesh_answers_share": share(way["answers"] == 1),
         **on_the_wire(run, grown),
@@ -246,9 +245,8 @@ def most(rows, column):
 
 
 def taken_for_dead(at_stake, nodes, began):
-    """The look with most services that take the tracked mesh for dead; how soon none did any more, if ever; and whether a mesh
-    that died was noticed by all."""
-    told = dict.fromkeys(("looks", "services", "services_down", "services_down_share", "healed_after_s", "dead_noticed_share"))
+    """The look with most services that take the tracked mesh for dead; and whether a mesh that died was noticed by all."""
+    told = dict.fromkeys(("looks", "services", "services_down", "services_down_share", "dead_noticed_share"))
     if at_stake.empty:
         return told | {"looks": 0}
     down = at_stake[f"down_{TRACKED}"]
@@ -262,11 +260,6 @@ def taken_for_dead(at_stake, nodes, began):
     if "a mesh dies" in began:
         after = nodes[(nodes["time"] >= began["a mesh dies"]) & (nodes["services"] > 0)]
         told["dead_noticed_share"] = None if after.empty else float((after[f"down_{MORTAL}"] / after["services"]).max())
-    if "as before" in began:
-        healing = nodes[nodes["time"].between(began["as before"], began["a mesh dies"])]
-        ill = healing[healing[f"down_{TRACKED}"] > 0]
-        if len(healing) and not healing[f"down_{TRACKED}"].iloc[-1]:
-            told["healed_after_s"] = 0.0 if ill.empty else float(ill["time"].max() - began["as before"])
     return told
 
 
