@@ -84,6 +84,21 @@ def test_scenarios_are_selected_by_story_all_and_name():
         lab.select(chosen, "nothing")
 
 
+def test_what_this_kernel_cannot_do_is_left_out_and_named(write):
+    needy = 'kind = "fix"\nneeds = "/proc/sys/net/{}"\n'
+    write(TOML.replace('kind = "fix"\n', needy.format("core"), 1))
+    chosen = lab.load("quiet_shutdown")
+    assert lab.select(chosen, "all") == list(chosen.scenarios)
+    assert not lab.left_out(chosen)
+
+    write(TOML.replace('kind = "fix"\n', needy.format("of_tomorrow"), 1))
+    chosen = lab.load("quiet_shutdown")
+    (left,) = set(chosen.scenarios) - set(lab.select(chosen, "all"))
+    assert lab.left_out(chosen) == [f"{left}: left out, this kernel has no /proc/sys/net/of_tomorrow"]
+    with pytest.raises(LabError, match=rf"{left}: it needs /proc/sys/net/of_tomorrow, which this kernel does not have"):
+        lab.select(chosen, left)
+
+
 def test_a_scenario_has_oracles_of_its_own_or_those_of_all_the_others(each_lab):
     own = {scenario for oracle in each_lab.oracles.values() for scenario in oracle.of}
     for scenario in each_lab.scenarios:

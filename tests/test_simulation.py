@@ -48,7 +48,7 @@ def test_what_falls_after_ten_is_never_down_in_a_penalty_of_12_s():
 def test_a_syn_is_sent_again_until_the_check_is_given_up():
     """With nothing let through each check costs as many SYNs as its timers allow."""
     closed = Tracking(rate=0.001, burst=0, penalty=1000, trickle=0.001)
-    once, twice = (simulate([(0, FOREVER)], 200, Checks(timeout=timeout), closed)["lost"].sum() for timeout in (0.9, 1.9))
+    once, twice = (simulate([(0, FOREVER)], 200, Checks(connect=connect), closed)["lost"].sum() for connect in (0.9, 1.9))
     assert twice / once == pytest.approx(2 * (2 + 0.9) / (2 + 1.9), rel=0.05)
 
 

@@ -27,7 +27,12 @@ def _labs(name: str) -> list[lab.Lab]:
 
 def _chosen(name: str, scenario: str) -> list[tuple[lab.Lab, list[str]]]:
     """Each lab with its scenarios: a wrong name is reported before anything runs."""
-    return [(each, lab.select(each, scenario)) for each in _labs(name)]
+    chosen = [(each, lab.select(each, scenario)) for each in _labs(name)]
+    if scenario == "all":
+        for each, _ in chosen:
+            for line in lab.left_out(each):
+                console.err.print(f"{each.name}: {line}")
+    return chosen
 
 
 @app.command()

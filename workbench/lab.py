@@ -39,6 +39,8 @@ class Scenario(_Strict):
     expected: Verdict
     says: Sentence
     story: bool = False
+    #: What the kernel has to have for it, as a path: not every one does.
+    needs: str | None = Field(default=None, pattern="^/proc/sys/")
     #: How this scenario is helped beyond real parts, where it is.
     help: str | None = None
     #: The same, as a learner writes it into his copy.
@@ -313,14 +315,27 @@ def load(name: str) -> Lab:
 
 
 def select(lab: Lab, scenario: str) -> list[str]:
-    """The scenarios that SCENARIO names: `story`, `all`, or one by name. Raises LabError."""
+    """The scenarios that SCENARIO names: `story`, `all` (but what this kernel has not what it takes for), or one by name.
+    Raises LabError."""
     if scenario == "story":
         return lab.story()
     if scenario == "all":
-        return list(lab.scenarios)
+        return [name for name in lab.scenarios if not _missing(lab, name)]
     if scenario not in lab.scenarios:
         raise LabError(f"{lab.name} has no scenario {scenario!r}; it has: {', '.join(lab.scenarios)}")
+    if missing := _missing(lab, scenario):
+        raise LabError(f"{scenario}: it needs {missing}, which this kernel does not have; `make replay` judges its recorded run")
     return [scenario]
+
+
+def left_out(lab: Lab) -> list[str]:
+    """What `all` leaves out on this machine, as sentences."""
+    return [f"{name}: left out, this kernel has no {missing}" for name in lab.scenarios if (missing := _missing(lab, name))]
+
+
+def _missing(lab: Lab, scenario: str) -> str | None:
+    needs = lab.scenarios[scenario].needs
+    return needs if needs and not Path(needs).exists() else None
 
 
 def _shown(path: Path) -> str:

@@ -64,7 +64,7 @@ class Run:
         on average; None where it was read less than twice."""
         rows = self.window()
         rows = rows[rows["time"].between(begin, end) & (rows["source"] == f"usage.{service}")]
-        return _rate(rows, "cpu_seconds") if len(rows) > 1 else None
+        return rate(rows, "cpu_seconds") if len(rows) > 1 else None
 
 
 class Recorder:
@@ -343,15 +343,15 @@ def _cpu_of_others(folder: Path, window: tuple[float, float]) -> float:
     rows = rows[rows["time"].between(*window)]
     host = rows[rows["source"] == "host"]
     services = [source.removeprefix("usage.") for source in rows["source"].unique() if source.startswith("usage.")]
-    ours = _rate(host, "own_seconds") + sum(_cores(rows, service) for service in services)
-    return max(0.0, _rate(host, "busy_seconds") - ours)
+    ours = rate(host, "own_seconds") + sum(_cores(rows, service) for service in services)
+    return max(0.0, rate(host, "busy_seconds") - ours)
 
 
 def _cores(rows: pd.DataFrame, service: str) -> float:
-    return _rate(rows[rows["source"] == f"usage.{service}"], "cpu_seconds")
+    return rate(rows[rows["source"] == f"usage.{service}"], "cpu_seconds")
 
 
-def _rate(rows: pd.DataFrame, counter: str) -> float:
+def rate(rows: pd.DataFrame, counter: str) -> float:
     """What a counter gained per second between the first and the last of the rows."""
     first, last = rows.iloc[0], rows.iloc[-1]
     return float((last[counter] - first[counter]) / (last["time"] - first["time"]))

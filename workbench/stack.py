@@ -96,7 +96,8 @@ class Stack:
     def up(self, *services: str, scale: dict[str, int] | None = None, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
 
-        `scale` says how many containers a service has from now on, settings are compose variables to change first. Raises
+        `scale` says how many containers a service has from now on: what it depends on comes with it, or else compose takes
+        the containers that are there for another version of it. Settings are compose variables to change first. Raises
         StackError.
         """
         self.settings.update(settings)
@@ -109,7 +110,7 @@ class Stack:
                 wait_timeout=int(90 * console.PATIENCE),
                 no_build=True,
                 pull="never",
-                dependencies=not services,
+                dependencies=not services or scale is not None,
                 scales=scale or {},
                 quiet=True,
             )

@@ -6,14 +6,21 @@ from itertools import pairwise
 
 from workbench import connections, packets
 from workbench.oracle import ratio, share
+from workbench.recording import rate
 
-#: Seconds: at rest, how long one more node is waited for to tip the zone (and where only the verdict is asked for), the storm
-#: as it is left alone, and the grown grid that has to bear it.
-STEADY, MORE, MORE_BRIEFLY, STORM, GROWN = 10, 90, 30, 20, 25
+#: Seconds: at rest, how long a node more and the grown grid are watched, how much longer where nearly as much is asked for as
+#: the instance bears (a little too much takes its time to fill the reserve), and the storm as it is left alone.
+STEADY, MORE, GROWN, NEAR, STORM = 10, 20, 25, 90, 20
+#: From what share of what the instance bears on.
+NEARLY = 0.8
 #: How long it is waited for at most: until all is well, the storm stops again, all is well again, a dead mesh is noticed.
-SETTLE, STOPS, HEAL, NOTICE = 40, 20, 45, 30
-#: The zone whose mesh is behind the tracking; the one whose mesh dies at the end.
-TRACKED, MORTAL = "a", "b"
+SETTLE, STOPS, HEAL, NOTICE = 40, 30, 45, 30
+#: Seconds without a lost SYN after which a storm is over.
+CALM = 5
+#: The zone whose mesh is behind the tracking, and dies at the end.
+TRACKED = "a"
+#: A request is answered at once when it takes no longer, in seconds.
+AT_ONCE = 2
 #: Seconds that workers work, and connections that all of them make in a second in which hardly any gets through.
 WORK, QUIET = 40, 1
 #: Kept of the wire: seconds before and after the first SYN that is lost, and at most so many SYNs; where none is lost, so many
@@ -34,51 +41,59 @@ def drive(stack, recorder):
     plan = [dict(zip(operator["ZONES"].split(), step, strict=True)) for step in steps]
     began = time.time()
     if any(plan[0].values()):
-        scale(stack, plan[0])
-        wait(SETTLE, lambda: healed(stack, plan[0]))
-    if operator["WORKERS"]:
-        work(stack, recorder, operator["WORKERS"].split())
-    else:
-        grow(stack, recorder, plan)
-    note_told(stack, recorder, began)
+        settle(stack, plan[0], SETTLE)
+    ended = work(stack, recorder, operator["WORKERS"].split()) if operator["WORKERS"] else grow(stack, recorder, plan)
+    note_told(stack, recorder, began, ended)
 
 
 def grow(stack, recorder, plan):
+    """Returns when the mesh died."""
     with recorder.capture():
         phase(recorder, "steady")
         time.sleep(STEADY)
         for nodes in plan[1:]:
             last = nodes is plan[-1]
             phase(recorder, "grown" if last else "more")
-            if tips(stack, nodes, GROWN if last else MORE if recorder.closely else MORE_BRIEFLY):
+            if tips(stack, nodes, GROWN if last else MORE):
                 phase(recorder, "storm")
                 time.sleep(STORM)
                 # It stops and goes: the node is taken away when it has stopped.
-                wait(STOPS, lambda: dark(stack))
+                wait(STOPS, lambda: stopped(stack))
                 phase(recorder, "as before")
-                scale(stack, plan[0])
-                wait(HEAL, lambda: healed(stack, plan[0]))
+                settle(stack, plan[0], HEAL)
                 break
-        phase(recorder, "a mesh dies")
-        stack.exec(f"mesh-{MORTAL}", ["sh", "-c", "kill $(cat /run/service/pid)"])
+        died = phase(recorder, "a mesh dies")
+        stack.exec(f"mesh-{TRACKED}", ["sh", "-c", "kill $(cat /run/service/pid)"])
         wait(NOTICE, lambda: noticed(stack))
+        said = stack.exec("operator", ["python3", "/opt/clients.py"])
         phase(recorder, "end")
+    for line in said.splitlines():
+        recorder.note("without", **json.loads(line))
+    return died
 
 
 def tips(stack, nodes, seconds):
-    """Whether the zone begins to lose SYNs within so many seconds of having so many nodes."""
+    """Whether the zone begins to lose SYNs within so many seconds of having so many nodes; more where it is a close thing."""
     since = time.time()
     scale(stack, nodes)
-    return wait(seconds, lambda: loses(stack, since))
+    return wait(seconds, lambda: loses(stack, since)) or (near(stack) and wait(NEAR, lambda: loses(stack, since)))
 
 
 def phase(recorder, name):
     recorder.note("phase", name=name)
+    return time.time()
 
 
 def scale(stack, nodes):
     """As many nodes a zone."""
     stack.up(*(f"grid-{zone}" for zone in nodes), scale={f"grid-{zone}": count for zone, count in nodes.items()})
+
+
+def settle(stack, nodes, seconds):
+    """As many nodes a zone, and as long as it takes until all is well, but no longer than so many seconds."""
+    scale(stack, nodes)
+    since = time.time()
+    wait(seconds, lambda: healed(stack, nodes, since))
 
 
 def wait(seconds, come):
@@ -137,22 +152,34 @@ def loses(stack, since):
     return bool(counted) and counted[-1]["lost"] > counted[0]["lost"]
 
 
-def healed(stack, nodes):
-    seen = looks(stack, time.time() - 3)
-    return bool(seen) and all(
+def near(stack):
+    """Whether new connections are nearly as many as the instance bears."""
+    counted = told(stack, "sg", time.time() - 8)
+    if len(counted) < 2:
+        return False
+    first, last = counted[0], counted[-1]
+    return last["opened"] - first["opened"] > NEARLY * last["bears"] * (last["time"] - first["time"]) > 0
+
+
+def healed(stack, nodes, since):
+    """Whether the latest look later than a moment finds all nodes and no service DOWN, and no SYN has been lost of late."""
+    seen = looks(stack, max(since, time.time() - 3))
+    up = bool(seen) and all(
         seen[-1][zone]["nodes"] == count and seen[-1][zone]["services"] and not any(seen[-1][zone]["down"].values())
         for zone, count in nodes.items()
     )
+    return up and not loses(stack, time.time() - CALM)
 
 
-def dark(stack):
+def stopped(stack):
+    """Whether hardly anything gets through just now, and services have seen it."""
     seen = looks(stack, time.time() - 3)
-    return bool(seen) and (dead_share(seen[-1], TRACKED) or 0) > DARK
+    return bool(seen) and (dead_share(seen[-1], TRACKED) or 0) > DARK and loses(stack, time.time() - CALM)
 
 
 def noticed(stack):
     seen = looks(stack, time.time() - 3)
-    return bool(seen) and dead_share(seen[-1], MORTAL) == 1
+    return bool(seen) and dead_share(seen[-1], TRACKED) == 1
 
 
 def dead_share(zones, mesh):
@@ -161,18 +188,19 @@ def dead_share(zones, mesh):
 
 
 def work(stack, recorder, paces):
-    """Workers, a second after the recording has begun."""
+    """Workers, a second after the recording has begun. Returns when they were done."""
     with recorder.capture():
         phase(recorder, "steady")
         time.sleep(1)
         phase(recorder, "more")
         said = stack.exec("operator", ["python3", "/opt/workers.py", str(WORK), *paces])
-        phase(recorder, "end")
+        ended = phase(recorder, "end")
     for line in said.splitlines():
         recorder.note("worker", **json.loads(line))
+    return ended
 
 
-def note_told(stack, recorder, since):
+def note_told(stack, recorder, since, ended):
     """What nodes, clients, meshes and the way to the instance have told meanwhile, with their own times."""
     for line in told(stack, "operator", since):
         recorder.note(**(line if line["source"] == "request" else {"time": line["time"], "source": "nodes"} | seen(line["zones"])))
@@ -182,7 +210,7 @@ def note_told(stack, recorder, since):
     for zone in stack.environment("operator")["ZONES"].split():
         for line in told(stack, f"mesh-{zone}", since):
             recorder.note(f"mesh-{zone}", **line)
-    recorder.note("keep", **window(recorder, counted))
+    recorder.note("keep", **window([line for line in counted if recorder.window[0] <= line["time"] <= ended]))
 
 
 def seen(zones):
@@ -194,17 +222,16 @@ def seen(zones):
     }
 
 
-def window(recorder, counted):
+def window(counted):
     """What to keep of the wire: around the first SYN that was lost, or else the last seconds."""
-    counted = [line for line in counted if recorder.window[0] <= line["time"] <= recorder.window[1]]
     for before, line in pairwise(counted):
         if line["lost"] > before["lost"]:
             begin = before["time"] - BEFORE
             few = [each["time"] for each in counted if since(counted, begin, each) <= MOST_SYNS]
             return {"begin": begin, "end": min(before["time"] + AFTER, max(few))}
-    end, last = recorder.window[1], counted[-CALM_LONGEST:]
-    a_second = (last[-1]["opened"] - last[0]["opened"]) / (last[-1]["time"] - last[0]["time"])
-    return {"begin": end - min(CALM_LONGEST, CALM_SYNS / max(1, a_second)), "end": end}
+    first, last = counted[-CALM_LONGEST:][0], counted[-1]
+    a_second = (last["opened"] - first["opened"]) / (last["time"] - first["time"])
+    return {"begin": last["time"] - min(CALM_LONGEST, CALM_SYNS / max(1, a_second)), "end": last["time"]}
 
 
 def since(counted, begin, line):
@@ -222,16 +249,21 @@ def facts(run):
     if grown == began["end"]:
         # Nothing grows in this run.
         grown = began["steady"]
-    calm_again = min(began.get(name, began["end"]) for name in ("as before", "a mesh dies"))
+    died = began.get("a mesh dies", began["end"])
+    calm_again = began.get("as before", died)
     nodes, way = (notes[notes["source"] == source] for source in ("nodes", "sg"))
+    way = way[way["time"] <= died]
     at_stake = nodes[nodes["time"].between(grown, calm_again) & (nodes["services"] > 0)]
     return {
         "nodes_at_first": most(nodes[nodes["time"] < grown], "nodes"),
         "nodes_at_most": most(at_stake, "nodes"),
-        **taken_for_dead(at_stake, nodes, began),
+        **taken_for_dead(at_stake),
+        **without_it(run, nodes[nodes["time"] >= died]),
+        "services_a_node": ratio(nodes["services"].sum(), nodes["nodes"].sum()),
         "mesh_answers_share": share(way["answers"] == 1),
-        **on_the_wire(run, grown),
+        **on_the_wire(run, grown, died),
         "lost_after_s": lost_after(way, grown),
+        "healed_after_s": healed_after(way, nodes[nodes["time"] <= died], began),
         **rates(notes, began, grown),
         **answered(notes, began, grown, calm_again),
         **paced(run.metrics),
@@ -244,29 +276,37 @@ def most(rows, column):
     return None if rows.empty else int(rows[column].max())
 
 
-def taken_for_dead(at_stake, nodes, began):
-    """The look with most services that take the tracked mesh for dead; and whether a mesh that died was noticed by all."""
-    told = dict.fromkeys(("looks", "services", "services_down", "services_down_share", "dead_noticed_share"))
+def taken_for_dead(at_stake):
+    """The look with most services that take the tracked mesh for dead."""
+    told = dict.fromkeys(("looks", "services", "services_down", "services_down_share"))
     if at_stake.empty:
         return told | {"looks": 0}
     down = at_stake[f"down_{TRACKED}"]
     worst = at_stake.loc[down.idxmax()]
-    told |= {
+    return {
         "looks": len(at_stake),
         "services": int(worst["services"]),
         "services_down": int(down.max()),
         "services_down_share": ratio(down.max(), worst["services"]),
     }
-    if "a mesh dies" in began:
-        after = nodes[(nodes["time"] >= began["a mesh dies"]) & (nodes["services"] > 0)]
-        told["dead_noticed_share"] = None if after.empty else float((after[f"down_{MORTAL}"] / after["services"]).max())
-    return told
 
 
-def on_the_wire(run, since):
-    """Every SYN to the tracked mesh that was sent since a moment, and those of them that nobody answered; and of the connections
-    that were recorded whole and stood, those that were reset before a byte was sent."""
+def without_it(run, looks):
+    """When the tracked mesh has died: by what share of services it is noticed, and what share of services, asked one by one
+    then, is answered at once by another zone's."""
+    looks = looks[looks["services"] > 0]
+    asked = run.metrics[run.metrics["source"] == "without"]
+    return {
+        "dead_noticed_share": None if looks.empty else float((looks[f"down_{TRACKED}"] / looks["services"]).max()),
+        "served_without_share": share(asked["by"].notna() & (asked["took"] <= AT_ONCE)) if len(asked) else None,
+    }
+
+
+def on_the_wire(run, since, until):
+    """Every SYN to the tracked mesh that was sent between two moments, and those of them that nobody answered; and of the
+    connections that were recorded whole and stood, those that were reset before a byte was sent."""
     table = to_the_mesh(run)
+    table = table[table["start"] <= until]
     stood = table[(table["client_port"] % 16 == WHOLE) & (table["server_syns"] > 0)]
     table = table[table["start"] >= since]
     syns = int(table["client_syns"].sum())
@@ -290,18 +330,24 @@ def lost_after(way, grown):
     return None if lost.empty else float(lost["time"].iloc[0] - grown)
 
 
+def healed_after(way, nodes, began):
+    """Seconds from the moment that the node was taken away until no SYN was lost and no service was DOWN any more."""
+    if "as before" not in began:
+        return None
+    lost = way.loc[way["lost"].diff() > 0, "time"]
+    down = nodes.loc[nodes[f"down_{TRACKED}"] > 0, "time"]
+    return float(max(began["as before"], lost.max(), down.max()) - began["as before"])
+
+
 def rates(notes, began, grown):
     """Checks that the meshes' kernels counted before the first node more, and SYNs on the way to the tracked one in the storm."""
     storm = began.get("as before")
     first = (began["steady"], grown if grown > began["steady"] else began.get("a mesh dies", began["end"]))
     counted = {mesh: notes[notes["source"] == f"mesh-{mesh}"] for mesh in (TRACKED, "c")}
     way = notes[notes["source"] == "sg"]
-    steady = a_second(counted[TRACKED], "checks", *first)
-    nodes = most(notes[(notes["source"] == "nodes") & notes["time"].between(*first)], "nodes")
     return {
-        "checks_a_second": steady,
+        "checks_a_second": a_second(counted[TRACKED], "checks", *first),
         "checks_a_second_of_another": a_second(counted["c"], "checks", *first),
-        "checks_a_node_and_second": ratio(steady, nodes) if steady is not None and nodes else None,
         "accepted_a_second_in_storm": a_second(way, "opened", began["storm"], storm) if storm else None,
         "lost_a_second_in_storm": a_second(way, "lost", began["storm"], storm) if storm else None,
     }
@@ -310,10 +356,7 @@ def rates(notes, began, grown):
 def a_second(rows, counter, begin, end):
     """What a counter gained a second; None where it was read less than twice."""
     rows = rows[rows["time"].between(begin, end)]
-    if len(rows) < 2:
-        return None
-    first, last = rows.iloc[0], rows.iloc[-1]
-    return float((last[counter] - first[counter]) / (last["time"] - first["time"]))
+    return rate(rows, counter) if len(rows) > 1 else None
 
 
 def answered(notes, began, grown, calm_again):

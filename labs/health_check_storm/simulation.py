@@ -27,12 +27,12 @@ class Tracking:
 @dataclass(frozen=True)
 class Checks:
     """What each node does: a check of the mesh for each of `services` (1 where they track one), begun `inter` seconds after
-    the last has ended, and given up after `timeout`; `fall` failures in a row are DOWN, `rise` successes UP again. Times in
-    seconds."""
+    the last has ended, and given up after the shorter of `inter` and `connect`; `fall` failures in a row are DOWN, `rise`
+    successes UP again. Times in seconds."""
 
     services: int = 70
     inter: float = 2
-    timeout: float = 2
+    connect: float = 3
     fall: int = 3
     rise: int = 2
 
@@ -83,13 +83,14 @@ class _Storm:
     def check(self):
         """One check: its SYN, again and again, until one is let through or the check is given up."""
         began, done = self.env.now, self.syn()
+        patience = min(self.checks.inter, self.checks.connect)
         for again in SYN_AGAIN:
-            if done or again >= self.checks.timeout:
+            if done or again >= patience:
                 break
             yield self.env.timeout(began + again - self.env.now)
             done = self.syn()
         if not done:
-            yield self.env.timeout(began + self.checks.timeout - self.env.now)
+            yield self.env.timeout(began + patience - self.env.now)
         return done
 
     def service(self, leaves: Callable[[], bool]):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from workbench import connections, console
 from workbench.oracle import ratio, share
+from workbench.recording import rate
 from workbench.stack import StackError
 
 #: Ports that HAProxy checks: the crowd's and the specimens' Java, and nginx. 8445 is Java's for one's own hands.
@@ -117,8 +118,7 @@ def facts(run):
     stack = run.metrics[run.metrics["source"] == "stack"].iloc[-1]
     lines = {backend: int(haproxy[f"lines_{backend}"].iloc[-1]) for backend in PORT_OF}
     every_line = sum(lines.values())
-    seconds = haproxy["time"].iloc[-1] - haproxy["time"].iloc[0]
-    check_rate = (haproxy["connections"].iloc[-1] - haproxy["connections"].iloc[0]) / seconds
+    check_rate = rate(haproxy, "connections")
     key_rate = float(haproxy["key_rate"].median())
 
     seen = {backend: checks_of(run, run.meta["addresses"][backend], port) for backend, port in PORT_OF.items()}
@@ -141,7 +141,7 @@ def facts(run):
         "fewest_checks_per_line": min(ratio(len(seen[backend]), lines[backend]) or 0.0 for backend in kept),
         "tls_share": share(whole["handshake"].notna()),
         "samples": len(haproxy),
-        "check_rate": float(check_rate),
+        "check_rate": check_rate,
         "key_rate": key_rate,
         "keys_per_check": ratio(key_rate, check_rate),
         "close_notify_per_check": share(specimen["client_alert"].notna()),

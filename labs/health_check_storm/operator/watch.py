@@ -4,21 +4,18 @@ Every second a look at the nodes (`nodes`); four requests a second, two of them 
 told when it has ended: which zone's node was asked, which zone's mesh answered (None: nobody), and after how many seconds.
 """
 
-import http.client
 import itertools
 import json
 import random
 import threading
 import time
-import urllib.request
 
+from clients import PORTS, request
 from nodes import ZONES, addresses, look
 
 #: Whom requests are for, again and again, one each quarter of a second.
 TURNS = [ZONES[0], ZONES[1], ZONES[0], ZONES[2]]
 PAUSE = 1 / len(TURNS)
-SERVICES = 70
-
 
 #: One line at a time.
 SPEAKS = threading.Lock()
@@ -35,15 +32,9 @@ def send(zone):
     nodes = addresses(zone)
     if not nodes:
         return
-    url = f"http://{random.choice(nodes)}:{10001 + random.randrange(SERVICES)}/"
-    began, by = time.time(), None
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            by = answer.read().decode().strip()
-    except (OSError, http.client.HTTPException):
-        # A node that was just taken away, or one whose meshes are all dead.
-        pass
-    tell("request", began=round(began, 3), zone=zone, by=by, took=round(time.time() - began, 4))
+    began = time.time()
+    by, took = request(random.choice(nodes), random.choice(PORTS))
+    tell("request", began=round(began, 3), zone=zone, by=by, took=took)
 
 
 def clients():
