@@ -125,8 +125,8 @@ class Recording(_Strict):
     at: str
     #: What of it, as a filter of tcpdump's.
     filter: str = "tcp"
-    #: tshark display filter of the packets that a recorded run keeps; {service} stands for that service's address, {begin} and
-    #: {end} for what a drive noted under the source `keep` (seconds since the epoch).
+    #: tshark display filter of the packets that a recorded run keeps; {service} stands for that service's address, any
+    #: other name for what a drive noted by it under the source `keep` (a number).
     keep: str
     #: Container logs worth keeping, and the text that a kept line contains.
     logs: dict[str, list[str]] = {}

@@ -100,18 +100,22 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=heading, padding=_PADDING)
 
 
-def waits(data: pd.DataFrame, moment: str, title: str) -> alt.LayerChart:
-    """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: new, given
-    up or resumed); each step upwards is ten times the last."""
-    kinds = ["new", "given up", "resumed"]
+#: What a session may be to who waits for one.
+SESSIONS = {"new": "#5b4a72", "given up": BROKEN, "resumed": FIXED}
+
+
+def waits(data: pd.DataFrame, moment: str, title: str, kinds: dict[str, str] = SESSIONS, what: str = "session") -> alt.LayerChart:
+    """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: one of `kinds`,
+    each with its colour, of `what` it is); each step upwards is ten times the last."""
+    shapes = alt.Scale(domain=list(kinds), range=["triangle-up", "cross", "circle", "diamond"][: len(kinds)])
     marks = (
         alt.Chart(data, width=WIDTH, height=260)
         .mark_point(filled=True, size=45, opacity=0.75)
         .encode(
             x=alt.X("second:Q", title=f"seconds from {moment}"),
             y=alt.Y("ms:Q", title="ms", scale=alt.Scale(type="log")),
-            color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#5b4a72", BROKEN, FIXED]), title="session"),
-            shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["triangle-up", "cross", "circle"]), title="session"),
+            color=alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=list(kinds.values())), title=what),
+            shape=alt.Shape("kind:N", scale=shapes, title=what),
         )
     )
     line = alt.Chart(pd.DataFrame({"second": [0]})).mark_rule(strokeDash=[4, 4]).encode(x="second:Q")

@@ -213,9 +213,9 @@ def trim(run: Run, lab: Lab, target: Path) -> Run:
     # Braces are tshark's too (`tcp.port in {1, 2}`): only names of services are filled in.
     keep = lab.recording.keep
     filled = dict(run.meta["addresses"])
-    if "keep" in set(run.metrics["source"]):
-        window = run.metrics[run.metrics["source"] == "keep"].iloc[-1]
-        filled |= {name: f"{window[name]:.3f}" for name in ("begin", "end")}
+    noted = run.metrics[run.metrics["source"] == "keep"].dropna(axis="columns").drop(columns=["time", "source"], errors="ignore")
+    for name, values in noted.items():
+        filled[name] = f"{values.iloc[-1]:.3f}".rstrip("0").rstrip(".")
     for name, value in filled.items():
         keep = keep.replace(f"{{{name}}}", value)
     _tool("tshark", "-n", "-r", run.capture, "-Y", keep, "-w", target / CAPTURE)

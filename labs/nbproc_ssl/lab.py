@@ -1,0 +1,280 @@
+"""Probes with plain HTTP, first alone and then beside clients over TLS; where asked to look closely, what else the layout does."""
+
+import json
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from workbench import connections, packets
+from workbench.oracle import ratio, share
+from workbench.stack import StackError
+
+#: Seconds: the probe alone, and beside the load; the load's first second is nobody's.
+QUIET, LOADED, RISES = 6, 8, 1
+#: Seconds that each further burst takes.
+BURST = 5
+#: How long it is waited for until HAProxy passes requests on, in seconds.
+READY = 30
+#: How often a session is offered again.
+OFFERED = 20
+#: Of the load about so many connections are kept, or requests where there are few connections.
+KEPT = 30
+PLAIN, TLS = 80, 443
+#: From how many bits of an RSA key on it is as hard to guess as a symmetric key, by NIST SP 800-57, part 1, table 2.
+RSA_STRENGTH = {3072: 128, 2048: 112, 1024: 80}
+
+
+def drive(stack, recorder):
+    """The probe alone, and beside the load, while both are recorded. Closely: the price of each kind of request, who is
+    resumed by which process, and who gets how many connections."""
+    load = stack.environment("load")["LOAD"]
+    wait_until_ready(stack)
+    with recorder.capture():
+        with ThreadPoolExecutor() as pool:
+            phase(recorder, "quiet")
+            probed = pool.submit(tell, stack, "probe", "python3", "/opt/probe.py", str(QUIET + LOADED), "haproxy")
+            time.sleep(QUIET)
+            began = phase(recorder, "loaded")
+            made = burst(stack, recorder, "loaded", "load", load, LOADED - 1)
+            phase(recorder, "over")
+            recorder.note("probe", **probed.result()[0])
+        offer_again(stack, recorder)
+        note_balance(stack, recorder, "held")
+        if recorder.closely:
+            look_closely(stack, recorder)
+    note_who_is_told_what(stack, recorder)
+    recorder.keep("ss.txt", stack.exec("haproxy", ["ss", "-tplen"], check=False))
+    recorder.note("keep", **kept(load, began, made))
+
+
+def kept(load, began, made):
+    """What to keep of the load: some connections whole, or else the first requests of all of them."""
+    if load == "keep-alive":
+        return {"each": 1, "end": began + made["seconds"] * KEPT / max(KEPT, made["requests"])}
+    return {"each": max(1, made["requests"] // KEPT), "end": time.time()}
+
+
+def wait_until_ready(stack):
+    """Until HAProxy has seen nginx up: before, it answers with errors of its own."""
+    deadline = time.monotonic() + READY
+    while True:
+        said = [stack.exec("operator", curl(url), check=False) for url in ("http://haproxy/", "https://haproxy/")]
+        if all(each.startswith(("200", "301")) for each in said):
+            return
+        if time.monotonic() > deadline:
+            raise StackError(f"haproxy: does not answer within {READY} s: {said}")
+        time.sleep(0.2)
+
+
+def curl(url, *options):
+    """Asks once: prints the status, how many redirects were followed, and what came."""
+    words = ["--silent", "--insecure", "--max-time", "5", "--write-out", "%{http_code} %{num_redirects}", "--output", "/dev/null"]
+    return ["curl", *words, *options, url]
+
+
+def phase(recorder, name):
+    recorder.note("phase", name=name)
+    return time.time()
+
+
+def tell(stack, service, *command):
+    """What a program tells, as a list of its lines."""
+    return [json.loads(line) for line in stack.exec(service, list(command)).splitlines()]
+
+
+def burst(stack, recorder, name, service, kind, seconds, url="https://haproxy/"):
+    """Clients that ask as fast as they are answered, and HAProxy's CPU meanwhile."""
+    used = stack.usage(stack.container("haproxy"))
+    (made,) = tell(stack, service, "sh", "/opt/load.sh", kind, str(seconds), url)
+    cpu = stack.usage(stack.container("haproxy"))["cpu_seconds"] - used["cpu_seconds"]
+    recorder.note("burst", name=name, cpu_seconds=cpu, **made)
+    return made
+
+
+def offer_again(stack, recorder):
+    """One session again and again, by its id and by a ticket."""
+    for by in ("id", "ticket"):
+        phase(recorder, f"offered by {by}")
+        stack.exec("probe", ["python3", "/opt/resume.py", by, str(OFFERED), "haproxy"])
+    phase(recorder, "offered")
+
+
+def look_closely(stack, recorder):
+    """The load beside as many clients without TLS; what each kind of request costs by itself; who gets how many connections."""
+    with ThreadPoolExecutor() as pool:
+        both = [
+            pool.submit(burst, stack, recorder, f"both, {scheme}", "operator", "full", BURST, f"{scheme}://haproxy/")
+            for scheme in ("https", "http")
+        ]
+        for each in both:
+            each.result()
+    burst(stack, recorder, "plain", "operator", "full", BURST, "http://haproxy/")
+    before = balance_of(stack, "so-far")
+    burst(stack, recorder, "full", "operator", "full", BURST)
+    for line, earlier in zip(balance_of(stack, "so-far"), before, strict=True):
+        recorder.note("balance", way="busy", process=line["process"], connections=line["connections"] - earlier["connections"])
+    for kind in ("resumed", "keep-alive"):
+        burst(stack, recorder, kind, "operator", kind, BURST)
+    note_balance(stack, recorder, "sparse")
+
+
+def note_balance(stack, recorder, way):
+    for line in balance_of(stack, way):
+        recorder.note("balance", way=way, **line)
+
+
+def balance_of(stack, way):
+    return tell(stack, "operator", "python3", "/opt/balance.py", way, "haproxy")
+
+
+def note_who_is_told_what(stack, recorder):
+    """What nginx is told of a client, over either protocol and either family of addresses; and where a client ends that follows."""
+    own = {4: stack.addresses("operator")[0], 6: link_address(stack, "operator")}
+    host = {4: "haproxy", 6: f"[{link_address(stack, 'haproxy')}%25eth0]"}
+    for scheme in ("http", "https"):
+        for family in (4, 6):
+            command = ["curl", "--silent", "--insecure", "--max-time", "5", f"{scheme}://{host[family]}/"]
+            said = stack.exec("operator", command, check=False).split()
+            told = dict(zip(("proto", "address"), said, strict=False)) if len(said) == 2 else {}
+            recorder.note("told", scheme=scheme, family=family, own=own[family], **told)
+    followed = stack.exec("operator", curl("http://haproxy/", "--location", "--max-redirs", "5"), check=False)
+    found = re.match(r"(\d+) (\d+)", followed)
+    recorder.note("followed", status=int(found[1]), redirects=int(found[2]))
+
+
+def link_address(stack, service):
+    """The IPv6 address of a service on its link, as it is written."""
+    for line in stack.exec(service, ["cat", "/proc/net/if_inet6"]).splitlines():
+        digits, *_, device = line.split()
+        if device == "eth0":
+            groups = [digits[at : at + 4].lstrip("0") for at in range(0, 32, 4)]
+            return f"fe80::{':'.join(each or '0' for each in groups[4:])}"
+    raise StackError(f"{service}: no IPv6 address")
+
+
+def facts(run):
+    """How long plain HTTP waits, alone and beside the load, what the load paid, and what was told of the rest."""
+    notes = run.metrics
+    began = {row["name"]: row["time"] for _, row in notes[notes["source"] == "phase"].iterrows()}
+    waited = waits(run)
+    quiet = waited.loc[waited["start"] < began["loaded"] - 0.1, "ms"]
+    loaded = waited.loc[waited["start"].between(began["loaded"] + RISES, began["over"] - RISES), "ms"]
+    bursts = {row["name"]: row for _, row in notes[notes["source"] == "burst"].iterrows()}
+    made = bursts["loaded"]
+    (probe,) = (row for _, row in notes[notes["source"] == "probe"].iterrows())
+    return {
+        "probes_quiet": len(quiet),
+        "probes_loaded": len(loaded),
+        "quiet_p50_ms": middle(quiet, 0.5),
+        "loaded_p50_ms": middle(loaded, 0.5),
+        "quiet_p99_ms": middle(quiet, 0.99),
+        "loaded_p99_ms": middle(loaded, 0.99),
+        "slower": ratio(loaded.median(), quiet.median()),
+        "probe_answered_share": ratio(probe["answered"], probe["sent"]),
+        **paid(run),
+        "loaded_requests": int(made["requests"]),
+        "loaded_failed_share": ratio(made["failed"], made["requests"]),
+        "https_a_second": ratio(made["requests"], made["seconds"]),
+        "haproxy_cores": ratio(made["cpu_seconds"], made["seconds"]),
+        "tls": next((each["tls"] for each in bursts.values() if each["tls"]), None),
+        "key_bits": key_bits(bursts),
+        "tls_processes": len(listening(run, TLS)),
+        "plain_processes": len(listening(run, PLAIN)),
+        **prices(bursts),
+        **resumed_by(run, began),
+        **balance(notes),
+        **told_of_clients(notes),
+    }
+
+
+def waits(run):
+    """Every request of the probe on the wire: `start` (seconds since the epoch), and `ms` from its SYN to the first byte that
+    answers it; NaN where none came."""
+    rows = packets.table(run.capture)
+    mine = rows[(rows["src"] == run.meta["addresses"]["probe"]) & (rows["dport"] == PLAIN)]
+    start = mine[(mine["flags"] & connections.SYN) > 0].groupby("stream")["time"].min()
+    answers = rows[(rows["sport"] == PLAIN) & (rows["bytes"] > 0)].groupby("stream")["time"].min()
+    return (1000 * (answers.reindex(start.index) - start)).rename("ms").to_frame().assign(start=start)
+
+
+def middle(values, quantile):
+    return float(values.quantile(quantile)) if len(values) else None
+
+
+def paid(run):
+    """What the load's handshakes were, of those that are recorded whole, and how long a ClientHello was not answered."""
+    table = connections.table(run.capture)
+    load = table[(table["client"] == run.meta["addresses"]["load"]) & (table["server_port"] == TLS) & (table["client_syns"] > 0)]
+    whole = load[load["handshake"].isin(["full", "resumed"])]
+    return {
+        "handshakes": len(whole),
+        "full_share": share(whole["handshake"] == "full"),
+        "hello_wait_ms": middle(1000 * whole["hello_wait"], 0.5),
+    }
+
+
+def key_bits(bursts):
+    """How strong the certificate's key is, in bits of a symmetric key that is as hard to guess; None where no client told."""
+    for each in bursts.values():
+        if found := re.match(r"TLSv1\.\d,ECDHE-(RSA|ECDSA)\S*,(\d+),\d+$", str(each["tls"])):
+            kind, length = found[1], int(found[2])
+            if kind == "ECDSA":
+                return length // 2
+            return next((bits for least, bits in RSA_STRENGTH.items() if length >= least), 0)
+    return None
+
+
+def listening(run, port):
+    """The processes that listen on a port, as `ss -tplen` tells."""
+    lines = (run.folder / "ss.txt").read_text().splitlines()
+    return {pid for line in lines if re.search(rf":{port}\s", line) for pid in re.findall(r"pid=(\d+)", line)}
+
+
+def prices(bursts):
+    """Requests a second, and HAProxy's CPU for each, by kind; None where none was sent by itself."""
+    names = {"plain": "plain", "full": "full", "resumed": "resumed", "keep-alive": "keep_alive"}
+    told = {}
+    for burst_name, name in names.items():
+        each = bursts.get(burst_name)
+        told[f"{name}_cpu_ms"] = None if each is None else ratio(1000 * each["cpu_seconds"], each["requests"])
+    for scheme in ("http", "https"):
+        each = bursts.get(f"both, {scheme}")
+        told[f"both_{scheme}_a_second"] = None if each is None else ratio(each["requests"], each["seconds"])
+    return told | {"full_to_plain": ratio(told["full_cpu_ms"], told["plain_cpu_ms"]) if told["plain_cpu_ms"] else None}
+
+
+def resumed_by(run, began):
+    """What share of the sessions that the probe offered again was resumed."""
+    table = connections.table(run.capture)
+    mine = table[(table["client"] == run.meta["addresses"]["probe"]) & (table["server_port"] == TLS) & table["session_offered"]]
+    spans = {"id": ("offered by id", "offered by ticket"), "ticket": ("offered by ticket", "offered")}
+    return {
+        f"resumed_by_{by}_share": share(mine.loc[mine["start"].between(began[first], began[last]), "handshake"] == "resumed")
+        for by, (first, last) in spans.items()
+    }
+
+
+def balance(notes):
+    """Of clients that stay the share that was answered; and the share of connections that the busiest process got (all where
+    there is one): of twenty clients at once, of one that comes again and again, and of those that stay. None where it was not
+    looked at."""
+    rows = notes[notes["source"] == "balance"]
+    held = rows[rows["way"] == "held"]
+    told = {"held_answered_share": ratio(held["answered"].sum(), held["opened"].sum())}
+    for way in ("busy", "sparse", "held"):
+        made = rows.loc[rows["way"] == way, "connections"].dropna() if "connections" in rows else rows["way"].iloc[:0]
+        told[f"busiest_{way}_share"] = ratio(made.max(), made.sum()) if len(made) else None
+    return told
+
+
+def told_of_clients(notes):
+    """Whether nginx is told how each client came, and from where; and how often one is sent on that follows."""
+    told = notes[notes["source"] == "told"]
+    followed = notes[notes["source"] == "followed"].iloc[-1]
+    return {
+        "asked_of_clients": len(told),
+        "proto_known_share": share(told["proto"] == told["scheme"]) if "proto" in told else 0.0,
+        "address_known_share": share(told["address"] == told["own"]) if "address" in told else 0.0,
+        "followed_status": int(followed["status"]),
+        "redirects": int(followed["redirects"]),
+    }
