@@ -40,14 +40,16 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
 
 
 def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChart:
-    """One bar a scenario (columns `scenario`, `verdict` and the named value), with its number."""
+    """One bar a scenario, or whatever `scenario` names (and the named value), with its number; coloured by its `verdict`, where it
+    has one."""
     base = alt.Chart(data, width=WIDTH, height=alt.Step(24)).encode(
         x=alt.X(f"{value}:Q", title=unit, axis=alt.Axis(tickCount=6)),
         y=alt.Y("scenario:N", title=None, sort=list(data["scenario"])),
     )
     # Beyond the longest bar's number.
     legend = alt.Legend(offset=45)
-    drawn = base.mark_bar(height=14).encode(color=alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=legend))
+    judged = alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=legend)
+    drawn = base.mark_bar(height=14).encode(color=judged if "verdict" in data else alt.value(NEUTRAL))
     number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=".3~g"))
     return (drawn + number).properties(title=title, padding=_PADDING)
 
