@@ -142,7 +142,8 @@ class Axis(_Strict):
     """One side of a matrix."""
 
     title: Sentence
-    #: By label: the scenario whose overlay makes it, or variables of the axis's services.
+    #: By label: the scenario whose overlay makes it, an overlay that is no scenario (a path in the lab's folder), or variables of
+    #: the axis's services.
     values: dict[str, str | dict[str, str]] = Field(min_length=2)
     services: list[str] = []
 
@@ -239,8 +240,8 @@ class Lab(_Strict):
                 raise ValueError(f"claims.{name}.scenario: there is no scenario {claim.scenario}")
         for name, matrix in self.matrices.items():
             for value in (*matrix.rows.values.values(), *matrix.columns.values.values()):
-                if isinstance(value, str) and value not in self.scenarios:
-                    raise ValueError(f"matrices.{name}: there is no scenario {value}")
+                if isinstance(value, str) and value not in self.scenarios and not (self.folder / value).is_file():
+                    raise ValueError(f"matrices.{name}: there is no scenario {value}, nor a file of that name")
         for column in self.columns:
             for scenario in column.article:
                 if scenario not in self.scenarios:

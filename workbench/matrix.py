@@ -58,7 +58,7 @@ def measure(lab: Lab, name: str) -> Result:
     matrix = lab.matrices[name]
     stack.sweep()
     values = (*matrix.rows.values.values(), *matrix.columns.values.values())
-    gate.build(lab, ["broken", *(value for value in values if isinstance(value, str))])
+    gate.build(lab, ["broken", *(value for value in values if isinstance(value, str) and value in lab.scenarios)])
     target = gate.RUNS / lab.name / FOLDER / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     settings: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _setup(lab: Lab, name: str, row: str, column: str, folder: Path) -> Setup:
 def _overlay(lab: Lab, axis: Axis, label: str, fresh: Path) -> Path | None:
     value = axis.values[label]
     if isinstance(value, str):
-        return lab.overlay(value)
+        return lab.overlay(value) if value in lab.scenarios else lab.folder / value
     # Compose reads JSON as well.
     fresh.write_text(json.dumps({"services": {service: {"environment": value} for service in axis.services}}))
     return fresh

@@ -78,15 +78,13 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
     drawn = []
     tables = {}
     for result in results:
-        if result.run.capture.is_file() and result.scenario.story:
-            # Every tenth of a crowd still shows what it does, and keeps the page small.
+        if result.scenario.story and not result.run.meta["failure"]:
+            symptom = lab.part("questions").symptom(result.run)
+            drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {getattr(symptom.title, 'text', symptom.title)}")))
             found = connections.table(result.run.capture)
-            if not found["handshake"].notna().any():
-                # A lab without TLS shows what was seen in its place.
-                symptom = lab.part("questions").symptom(result.run)
-                drawn.append(plots.svg(symptom.properties(title=f"{result.name}: {getattr(symptom.title, 'text', symptom.title)}")))
-                continue
-            tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
+            if found["handshake"].notna().any():
+                # Every tenth of a crowd still shows what it does, and keeps the page small.
+                tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:
         drawn.append(plots.svg(plots.handshakes(tables, "What each connection paid: full or resumed handshakes, as they came")))
     for column in lab.columns:

@@ -130,6 +130,13 @@ def test_the_hosts_end_of_the_boxs_own_bridge_does_not_answer(found):
     assert not any(bridges.values()), bridges
 
 
+def test_no_container_has_an_ipv6_address_beyond_its_own_loopback(boxed, docker):
+    """The host's end of a bridge has one, whatever the engine is told."""
+    for service, container in containers(boxed).items():
+        told = docker.execute(container, ["sh", "-c", "cat /proc/net/if_inet6 || :"])
+        assert {line.split()[-1] for line in told.splitlines() if "/" not in line} <= {"lo"}, service
+
+
 def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(outside, docker, engine):
     """Why the stacks ask for a bridge without an address: the control of the test above."""
     name = f"incident-labs-plain-{os.getpid()}"
