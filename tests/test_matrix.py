@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from composed import stack_of
+from composed import ComposeLoader, stack_of
 
 from workbench import gate, lab, matrix, report
 from workbench.lab import ROOT, Axis, LabError
@@ -18,12 +18,13 @@ def chosen_by(lab_: lab.Lab, value: str | dict, services: list[str]) -> set[tupl
         made = {service: {"environment": value} for service in services}
     else:
         overlay = lab_.overlay(value)
-        made = yaml.safe_load(overlay.read_text())["services"] if overlay else {}
+        # A SafeLoader under another name.
+        made = yaml.load(overlay.read_text(), ComposeLoader)["services"] if overlay else {}
     flat = set()
     for service, change in made.items():
         flat |= {(service, name, str(to)) for name, to in change.get("environment", {}).items()}
-        flat |= {(service, "image", change["image"])} if "image" in change else set()
         flat |= {(service, "volume", entry) for entry in change.get("volumes", [])}
+        flat |= {(service, key, str(to)) for key, to in change.items() if key not in ("environment", "volumes", "build")}
     return flat
 
 

@@ -251,9 +251,11 @@ class Lab(_Strict):
     def story(self) -> list[str]:
         return [name for name, scenario in self.scenarios.items() if scenario.story]
 
-    def overlay(self, scenario: str) -> Path | None:
-        """The scenario's compose overlay; None for the broken stack."""
-        return None if scenario == "broken" else self.folder / "scenarios" / f"{scenario}.yaml"
+    def overlay(self, name: str) -> Path | None:
+        """The compose overlay of a scenario, or of a matrix's own, which is given by its path; None for the broken stack."""
+        if name == "broken":
+            return None
+        return self.folder / (f"scenarios/{name}.yaml" if name in self.scenarios else name)
 
     def oracles_of(self, scenario: str) -> dict[str, Oracle]:
         """What a scenario is judged by, or a learner's version, which is no scenario."""

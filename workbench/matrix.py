@@ -94,7 +94,7 @@ def _setup(lab: Lab, name: str, row: str, column: str, folder: Path) -> Setup:
 def _overlay(lab: Lab, axis: Axis, label: str, fresh: Path) -> Path | None:
     value = axis.values[label]
     if isinstance(value, str):
-        return lab.overlay(value) if value in lab.scenarios else lab.folder / value
+        return lab.overlay(value)
     # Compose reads JSON as well.
     fresh.write_text(json.dumps({"services": {service: {"environment": value} for service in axis.services}}))
     return fresh
