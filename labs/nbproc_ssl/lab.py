@@ -15,11 +15,14 @@ QUIET, LOADED, RISES = 6, 8, 1
 BURST = 5
 #: How long it is waited for until HAProxy passes requests on, in seconds.
 READY = 30
+#: Clients of each burst, as load.sh has them; and which share of them has to resume, to be called so.
+CLIENTS, RESUMED = 20, 0.95
 #: How often a session is offered again.
 OFFERED = 20
-#: Of the load about so many connections are kept, or requests where there are few connections.
-KEPT = 30
+#: Of the load about so many connections are kept; where they are few and long, so many seconds of some of them.
+KEPT, KEPT_SECONDS = 30, 0.2
 PLAIN, TLS = 80, 443
+PID = re.compile(r"pid=(\d+)")
 #: From how many bits of an RSA key on it is as hard to guess as a symmetric key, by NIST SP 800-57, part 1, table 2.
 RSA_STRENGTH = {3072: 128, 2048: 112, 1024: 80}
 
@@ -34,9 +37,9 @@ def drive(stack, recorder):
             phase(recorder, "quiet")
             probed = pool.submit(tell, stack, "probe", "python3", "/opt/probe.py", str(QUIET + LOADED), "haproxy")
             time.sleep(QUIET)
-            began = phase(recorder, "loaded")
+            phase(recorder, "loaded")
             made = burst(stack, recorder, "loaded", "load", load, LOADED - 1)
-            phase(recorder, "over")
+            over = phase(recorder, "over")
             recorder.note("probe", **probed.result()[0])
         offer_again(stack, recorder)
         note_balance(stack, recorder, "held")
@@ -44,14 +47,14 @@ def drive(stack, recorder):
             look_closely(stack, recorder)
     note_who_is_told_what(stack, recorder)
     recorder.keep("ss.txt", stack.exec("haproxy", ["ss", "-tplen"], check=False))
-    recorder.note("keep", **kept(load, began, made))
+    recorder.note("keep", **kept(load, made, over))
 
 
-def kept(load, began, made):
+def kept(load, made, over):
     """What to keep of the load: some connections whole, or else the first requests of all of them."""
     if load == "keep-alive":
-        return {"each": 1, "end": began + made["seconds"] * KEPT / max(KEPT, made["requests"])}
-    return {"each": max(1, made["requests"] // KEPT), "end": time.time()}
+        return {"each": 4, "end": over - made["seconds"] + KEPT_SECONDS}
+    return {"each": max(1, made["requests"] // KEPT), "end": over}
 
 
 def wait_until_ready(stack):
@@ -59,7 +62,7 @@ def wait_until_ready(stack):
     deadline = time.monotonic() + READY
     while True:
         said = [stack.exec("operator", curl(url), check=False) for url in ("http://haproxy/", "https://haproxy/")]
-        if all(each.startswith(("200", "301")) for each in said):
+        if all(each.startswith(("2", "3")) for each in said):
             return
         if time.monotonic() > deadline:
             raise StackError(f"haproxy: does not answer within {READY} s: {said}")
@@ -137,7 +140,12 @@ def note_who_is_told_what(stack, recorder):
             recorder.note("told", scheme=scheme, family=family, own=own, **told)
     followed = stack.exec("operator", curl("http://haproxy/", "--location", "--max-redirs", "5"), check=False)
     found = re.match(r"(\d+) (\d+)", followed)
-    recorder.note("followed", status=int(found[1]), redirects=int(found[2]))
+    recorder.note("followed", status=int(found[1]) if found else 0, redirects=int(found[2]) if found else 0)
+    # Somebody beside HAProxy, who says that he came over TLS.
+    said = stack.exec(
+        "operator", ["curl", "--silent", "--haproxy-protocol", "--max-time", "5", "http://127.0.0.1:84/"], check=False
+    )
+    recorder.note("pretended", believed=said.startswith("https"))
 
 
 def facts(run):
@@ -159,15 +167,19 @@ def facts(run):
         "loaded_p99_ms": middle(loaded, 0.99),
         "slower": ratio(loaded.median(), quiet.median()),
         "probe_answered_share": ratio(probe["answered"], probe["sent"]),
-        **paid(run),
+        **paid(run, began),
         "loaded_requests": int(made["requests"]),
         "loaded_failed_share": ratio(made["failed"], made["requests"]),
         "https_a_second": ratio(made["requests"], made["seconds"]),
         "haproxy_cores": ratio(made["cpu_seconds"], made["seconds"]),
+        "busier_core": max(ratio(made["cpu_seconds"], made["seconds"]), cores_of_the_others(run, began)),
+        "waits_in_handshakes": ratio((loaded.median() - quiet.median()) / 1000, made["cpu_seconds"] / made["requests"]),
         "tls": next((each["tls"] for each in bursts.values() if each["tls"]), None),
         "key_bits": key_bits(bursts),
-        "tls_processes": len(listening(run, TLS)),
-        "plain_processes": len(listening(run, PLAIN)),
+        "tls_processes": len({pid for line in listening(run, TLS) for pid in PID.findall(line)}),
+        "plain_processes": len({pid for line in listening(run, PLAIN) for pid in PID.findall(line)}),
+        "tls_sockets": len(listening(run, TLS)),
+        "v6only_sockets": sum("v6only:1" in line for port in (PLAIN, TLS) for line in listening(run, port)),
         **prices(bursts),
         **resumed_by(run, began),
         **balance(notes),
@@ -186,18 +198,25 @@ def waits(run):
 
 
 def middle(values, quantile):
-    return float(values.quantile(quantile)) if len(values) else None
+    return float(values.quantile(quantile)) if len(values.dropna()) else None
 
 
-def paid(run):
-    """What the load's handshakes were, of those that are recorded whole, and how long a ClientHello was not answered."""
+def cores_of_the_others(run, began):
+    """What those who share the other core used of it beside the load, with what the machine's others did."""
+    used = [run.cpu_cores(service, began["loaded"], began["over"]) for service in ("load", "nginx", "probe")]
+    return sum(each or 0.0 for each in used) + run.meta["cpu_of_others"]
+
+
+def paid(run, began):
+    """What the load's connections were, of those that are recorded, and how long a ClientHello was not answered. Those of the last
+    moments are cut off, and do not count."""
     table = connections.table(run.capture)
     load = table[(table["client"] == run.meta["addresses"]["load"]) & (table["server_port"] == TLS) & (table["client_syns"] > 0)]
-    whole = load[load["handshake"].isin(["full", "resumed"])]
+    load = load[load["start"] < began["over"] - RISES]
     return {
-        "handshakes": len(whole),
-        "full_share": share(whole["handshake"] == "full"),
-        "hello_wait_ms": middle(1000 * whole["hello_wait"], 0.5),
+        "handshakes": int(load["handshake"].isin(["full", "resumed"]).sum()),
+        "full_share": share(load["handshake"] == "full"),
+        "hello_wait_ms": middle(1000 * load["hello_wait"], 0.5),
     }
 
 
@@ -213,9 +232,8 @@ def key_bits(bursts):
 
 
 def listening(run, port):
-    """The processes that listen on a port, as `ss -tplen` tells."""
-    lines = (run.folder / "ss.txt").read_text().splitlines()
-    return {pid for line in lines if re.search(rf":{port}\s", line) for pid in re.findall(r"pid=(\d+)", line)}
+    """The sockets that listen on a port, as `ss -tplen` tells: a line each, with the processes that have it."""
+    return [line for line in (run.folder / "ss.txt").read_text().splitlines() if re.search(rf":{port}\s", line)]
 
 
 def prices(bursts):
@@ -224,10 +242,13 @@ def prices(bursts):
     told = {}
     for burst_name, name in names.items():
         each = bursts.get(burst_name)
-        told[f"{name}_cpu_ms"] = None if each is None else ratio(1000 * each["cpu_seconds"], each["requests"])
+        # Where sessions are offered in vain it is another price.
+        of_its_kind = each is not None and (name != "resumed" or each["resumed"] > RESUMED * each["requests"])
+        told[f"{name}_cpu_ms"] = ratio(1000 * each["cpu_seconds"], each["requests"]) if of_its_kind else None
     for scheme in ("http", "https"):
         each = bursts.get(f"both, {scheme}")
         told[f"both_{scheme}_a_second"] = None if each is None else ratio(each["requests"], each["seconds"])
+        told[f"both_{scheme}_ms"] = None if each is None else ratio(1000 * CLIENTS * each["seconds"], each["requests"])
     return told | {"full_to_plain": ratio(told["full_cpu_ms"], told["plain_cpu_ms"]) if told["plain_cpu_ms"] else None}
 
 
@@ -265,4 +286,5 @@ def told_of_clients(notes):
         "address_known_share": share(told["address"] == told["own"]) if "address" in told else 0.0,
         "followed_status": int(followed["status"]),
         "redirects": int(followed["redirects"]),
+        "pretence_believed": int(notes.loc[notes["source"] == "pretended", "believed"].iloc[-1]),
     }

@@ -12,7 +12,7 @@ import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from probe import PATIENCE, REQUEST, context
+from probe import PATIENCE, REQUEST, WELL, context
 
 SPARSE, HELD = 400, 60
 FIRST_PORT, MOST = 9001, 16
@@ -44,14 +44,15 @@ def connect(host, settings):
 def answered(connection):
     try:
         connection.sendall(REQUEST)
-        return connection.recv(4096).startswith(b"HTTP/1.1 ")
+        return connection.recv(4096).startswith(WELL)
     except OSError:
         return False
 
 
 def sparse(host, settings):
     for _ in range(SPARSE):
-        connect(host, settings).close()
+        if made := connect(host, settings):
+            made.close()
 
 
 def held(host, settings):

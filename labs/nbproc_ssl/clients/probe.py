@@ -14,6 +14,8 @@ A_SECOND = 50
 PATIENCE = 5
 SECRETS = "/run/service/keys.log"
 REQUEST = b"GET / HTTP/1.0\r\nHost: haproxy\r\n\r\n"
+#: A page, or where it is.
+WELL = (b"HTTP/1.1 200", b"HTTP/1.1 30")
 
 
 def context():
@@ -26,9 +28,9 @@ def context():
 
 
 def ask(connection):
-    """Whether a request over a connection is answered."""
+    """Whether a request over a connection is answered, and not with an error."""
     connection.sendall(REQUEST)
-    return b"".join(iter(lambda: connection.recv(4096), b"")).startswith(b"HTTP/1.1 ")
+    return b"".join(iter(lambda: connection.recv(4096), b"")).startswith(WELL)
 
 
 def plain(host, answered):
@@ -54,7 +56,8 @@ def main():
         time.sleep(max(0, began + number / A_SECOND - time.monotonic()))
         threading.Thread(target=plain, args=(host, answered), daemon=True).start()
         if number % A_SECOND == 0:
-            threading.Thread(target=over_tls, args=(host,), daemon=True).start()
+            # Between two of the others.
+            threading.Timer(0.5 / A_SECOND, over_tls, args=(host,)).start()
     time.sleep(0.5)
     print(json.dumps({"sent": seconds * A_SECOND, "answered": sum(answered)}))
 
