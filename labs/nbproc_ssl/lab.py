@@ -12,7 +12,7 @@ from workbench.stack import StackError
 #: Seconds: the probe alone, and beside the load; the load's first second is nobody's.
 QUIET, LOADED, RISES = 6, 8, 1
 #: Seconds that each further burst takes.
-BURST = 5
+BURST = 4
 #: How long it is waited for until HAProxy passes requests on, in seconds.
 READY = 30
 #: Clients of each burst, as load.sh has them; and which share of them has to resume, to be called so.
@@ -20,7 +20,7 @@ CLIENTS, RESUMED = 20, 0.95
 #: How often a session is offered again.
 OFFERED = 20
 #: Of the load about so many connections are kept; where they are few and long, so many seconds of some of them.
-KEPT, KEPT_SECONDS = 30, 0.2
+KEPT, KEPT_SECONDS = 30, 0.02
 PLAIN, TLS = 80, 443
 PID = re.compile(r"pid=(\d+)")
 #: From how many bits of an RSA key on it is as hard to guess as a symmetric key, by NIST SP 800-57, part 1, table 2.
@@ -173,7 +173,7 @@ def facts(run):
         "https_a_second": ratio(made["requests"], made["seconds"]),
         "haproxy_cores": ratio(made["cpu_seconds"], made["seconds"]),
         "busier_core": max(ratio(made["cpu_seconds"], made["seconds"]), cores_of_the_others(run, began)),
-        "waits_in_handshakes": ratio((loaded.median() - quiet.median()) / 1000, made["cpu_seconds"] / made["requests"]),
+        "handshakes_ahead": handshakes_ahead(quiet, loaded, made),
         "tls": next((each["tls"] for each in bursts.values() if each["tls"]), None),
         "key_bits": key_bits(bursts),
         "tls_processes": len({pid for line in listening(run, TLS) for pid in PID.findall(line)}),
@@ -195,6 +195,13 @@ def waits(run):
     start = mine[(mine["flags"] & connections.SYN) > 0].groupby("stream")["time"].min()
     answers = rows[(rows["sport"] == PLAIN) & (rows["bytes"] > 0)].groupby("stream")["time"].min()
     return (1000 * (answers.reindex(start.index) - start)).rename("ms").to_frame().assign(start=start)
+
+
+def handshakes_ahead(quiet, loaded, made):
+    """How many of the load's requests are answered while one of the probe's waits, beyond what it waits for alone."""
+    if quiet.dropna().empty or loaded.dropna().empty:
+        return None
+    return float((loaded.median() - quiet.median()) / 1000 * made["requests"] / made["seconds"])
 
 
 def middle(values, quantile):

@@ -4,10 +4,9 @@ set -eu
 [ -e "/run/keys/$CERTIFICATE.pem" ] || { echo "CERTIFICATE=$CERTIFICATE: rsa-4096, rsa-2048 or ecdsa-p256" >&2; exit 2; }
 mkdir /run/service/certificates
 cp "/run/keys/$CERTIFICATE.pem" /run/service/certificates/
-cd /usr/local/etc/haproxy
-if ! said=$(haproxy -c -f base.cfg -f haproxy.cfg 2>&1); then
+if ! said=$(haproxy -c -f /usr/local/etc/haproxy/haproxy.cfg 2>&1); then
   # What is wrong and where; the words around it say less.
   printf '%s\n' "$said" | grep 'parsing \[' >&2 || printf '%s\n' "$said" >&2
   exit 2
 fi
-exec haproxy -W -db -f base.cfg -f haproxy.cfg
+exec haproxy -W -db -f /usr/local/etc/haproxy/haproxy.cfg
