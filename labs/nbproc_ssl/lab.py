@@ -17,6 +17,8 @@ BURST = 4
 READY = 30
 #: Clients of each burst, as load.sh has them; and which share of them has to resume, to be called so.
 CLIENTS, RESUMED = 20, 0.95
+#: A plain request is blocked when so many requests over TLS are answered before it, and it takes so many times as long as alone.
+AHEAD, TIMES = 4, 25
 #: How often a session is offered again.
 OFFERED = 20
 #: Of the load about so many connections are kept; where they are few and long, so many seconds of some of them.
@@ -173,7 +175,7 @@ def facts(run):
         "https_a_second": ratio(made["requests"], made["seconds"]),
         "haproxy_cores": ratio(made["cpu_seconds"], made["seconds"]),
         "busier_core": max(ratio(made["cpu_seconds"], made["seconds"]), cores_of_the_others(run, began)),
-        "handshakes_ahead": handshakes_ahead(quiet, loaded, made),
+        **blocked(quiet, loaded, made),
         "tls": next((each["tls"] for each in bursts.values() if each["tls"]), None),
         "key_bits": key_bits(bursts),
         "tls_processes": len({pid for line in listening(run, TLS) for pid in PID.findall(line)}),
@@ -197,11 +199,17 @@ def waits(run):
     return (1000 * (answers.reindex(start.index) - start)).rename("ms").to_frame().assign(start=start)
 
 
-def handshakes_ahead(quiet, loaded, made):
-    """How many of the load's requests are answered while one of the probe's waits, beyond what it waits for alone."""
+def blocked(quiet, loaded, made):
+    """How many of the load's requests are answered while the probe's median request waits, beyond what it waits for alone; and the
+    share of the probe's requests that are blocked. Neither does it count that others used the machine, which slows the load down as
+    well, nor that very short requests of the load's go first, of which nobody takes notice."""
     if quiet.dropna().empty or loaded.dropna().empty:
-        return None
-    return float((loaded.median() - quiet.median()) / 1000 * made["requests"] / made["seconds"])
+        return {"handshakes_ahead": None, "blocked_share": None}
+    ahead = (loaded - quiet.median()) / 1000 * made["requests"] / made["seconds"]
+    return {
+        "handshakes_ahead": float(ahead.median()),
+        "blocked_share": share((ahead >= AHEAD) & (loaded >= TIMES * quiet.median()) | loaded.isna()),
+    }
 
 
 def middle(values, quantile):

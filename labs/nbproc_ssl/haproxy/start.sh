@@ -5,8 +5,8 @@ set -eu
 mkdir /run/service/certificates
 cp "/run/keys/$CERTIFICATE.pem" /run/service/certificates/
 if ! said=$(haproxy -c -f /usr/local/etc/haproxy/haproxy.cfg 2>&1); then
-  # What is wrong and where; the words around it say less.
-  printf '%s\n' "$said" | grep 'parsing \[' >&2 || printf '%s\n' "$said" >&2
+  # What is wrong first, and where; the words around it say less.
+  printf '%s\n' "$said" | grep 'ALERT.*parsing \[' | head -n 2 | grep . >&2 || printf '%s\n' "$said" >&2
   exit 2
 fi
 exec haproxy -W -db -f /usr/local/etc/haproxy/haproxy.cfg
