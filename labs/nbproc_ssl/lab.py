@@ -207,7 +207,7 @@ def blocked(quiet, loaded, made):
         return {"handshakes_ahead": None, "blocked_share": None}
     ahead = (loaded - quiet.median()) / 1000 * made["requests"] / made["seconds"]
     return {
-        "handshakes_ahead": float(ahead.median()),
+        "handshakes_ahead": max(0.0, float(ahead.median())),
         "blocked_share": share((ahead >= AHEAD) & (loaded >= TIMES * quiet.median()) | loaded.isna()),
     }
 

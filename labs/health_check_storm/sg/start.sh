@@ -9,7 +9,7 @@ case $INSTANCE in
 esac
 case $SECURITY_GROUP in
   mesh-port) tracking=/opt/tracking.nft bears=$rate ;;
-  allow-all) tracking= bears=0 ;;
+  allow-all) tracking='' bears=0 ;;
   *) echo "SECURITY_GROUP=$SECURITY_GROUP: mesh-port or allow-all" >&2; exit 2 ;;
 esac
 address=$(getent ahostsv4 instance-a | awk '{ print $1; exit }')
