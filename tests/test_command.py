@@ -11,7 +11,7 @@ import pytest
 
 from workbench.lab import ROOT
 
-CAPTURE = next((ROOT / "captures").glob("*/broken/wire.pcapng"))
+CAPTURE = ROOT / "captures" / "quiet_shutdown" / "broken" / "wire.pcapng"
 
 
 def lab(*words: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess:
