@@ -213,9 +213,8 @@ def trim(run: Run, lab: Lab, target: Path) -> Run:
     # Braces are tshark's too (`tcp.port in {1, 2}`): only names of services are filled in.
     keep = lab.recording.keep
     filled = dict(run.meta["addresses"])
-    noted = run.metrics[run.metrics["source"] == "keep"].dropna(axis="columns").drop(columns=["time", "source"], errors="ignore")
-    for name, values in noted.items():
-        filled[name] = f"{values.iloc[-1]:.3f}".rstrip("0").rstrip(".")
+    for _, noted in run.metrics[run.metrics["source"] == "keep"].drop(columns=["time", "source"]).iterrows():
+        filled |= {name: f"{value:.3f}".rstrip("0").rstrip(".") for name, value in noted.dropna().items()}
     for name, value in filled.items():
         keep = keep.replace(f"{{{name}}}", value)
     _tool("tshark", "-n", "-r", run.capture, "-Y", keep, "-w", target / CAPTURE)

@@ -221,7 +221,7 @@ QUESTIONS = [
             "b": ("nice", "plain HTTP first in HAProxy's queue, TLS last"),
             "c": ("nbthread_2", "two threads in place of one"),
             "d": ("nbproc", "six more processes, which do nothing but TLS"),
-            "e": ("runqueue_depth", "at most two tasks before HAProxy looks for news"),
+            "e": ("runqueue_depth", "at most two tasks before HAProxy polls its sockets again"),
             "f": ("ecdsa", "a certificate with an elliptic curve"),
             "g": ("haproxy_2_6", "HAProxy 2.6, and nothing else"),
             "h": ("threads_2_2", "a thread for plain HTTP and six for TLS"),
