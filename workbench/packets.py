@@ -174,10 +174,13 @@ def names(field: str) -> dict[int, str]:
 
 @functools.cache
 def _names_by_field() -> dict[str, dict[int, str]]:
-    listing = subprocess.run(["tshark", "-G", "values"], capture_output=True, text=True, check=True).stdout
     found: dict[str, dict[int, str]] = {}
-    for line in listing.splitlines():
-        if line.startswith("V\ttls."):
-            _, field, value, name = line.split("\t", 3)
-            found.setdefault(field, {})[int(value, 0)] = name
+    # Line by line: the whole listing is 100 MB, and every notebook's kernel asks for it.
+    with subprocess.Popen(["tshark", "-G", "values"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tshark:
+        for line in tshark.stdout:
+            if line.startswith(b"V\ttls."):
+                _, field, value, name = line.decode().rstrip("\n").split("\t", 3)
+                found.setdefault(field, {})[int(value, 0)] = name
+    if tshark.returncode != 0:
+        raise subprocess.CalledProcessError(tshark.returncode, tshark.args)
     return found
