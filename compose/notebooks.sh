@@ -51,8 +51,9 @@ confined=(--detach --init --label "$label" --user "$(id -u):$(id -g)" --cap-drop
 open_jupyter() {
   # Everybody may enter the volume, and only this user the socket in it.
   docker volume create --label "$label" --opt type=tmpfs --opt device=tmpfs --opt o=mode=1777,size=64k "$name" >/dev/null
+  # A kernel takes 150 to 300 MiB, and every notebook that was opened keeps one.
   # The repository is read-only, other seats' copies are not to be seen, and this seat's are in the same place as outside.
-  JUPYTER_TOKEN=$token docker run "${confined[@]}" --name "$name" --network none --memory 2g --pids-limit 512 \
+  JUPYTER_TOKEN=$token docker run "${confined[@]}" --name "$name" --network none --memory 4g --pids-limit 512 \
     --tmpfs /tmp --volume "$root:$root:ro" --tmpfs "$root/mine" --volume "$root/$copies:$root/$copies" \
     --workdir "$root/$copies" --env JUPYTER_TOKEN --env PYTHONPATH="$root" --env JUPYTER_CONFIG_PATH="$root/compose/jupyter" \
     "$image" jupyter lab --ServerApp.root_dir="$root/$copies" >/dev/null

@@ -11,6 +11,7 @@ import pytest
 import seat
 from seat import PICTURES, docker
 
+from workbench import lab
 from workbench.lab import ROOT, Lab
 
 KINDS = ("walkthrough", "exercise")
@@ -86,3 +87,12 @@ def test_a_cell_that_fails_is_noticed(here, browser):
     assert len(seen["errors"]) == 1
     assert "ZeroDivisionError" in seen["errors"][0]
     assert seen["pictures"] == 0
+
+
+def test_every_notebook_stays_open_at_once(here):
+    """The kernels of the tests above are all still there: where they fill the memory, the next one stands still."""
+    kernels = docker("exec", here.jupyter, "sh", "-c", "grep -lz ipykernel_launcher /proc/[0-9]*/cmdline | wc -l").stdout
+    if int(kernels) < len(KINDS) * len(lab.names()):
+        pytest.skip("not every notebook was opened")
+    used = docker("stats", "--no-stream", "--format", "{{.MemPerc}}", here.jupyter).stdout.strip()
+    assert float(used.rstrip("%")) < 80
