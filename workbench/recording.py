@@ -59,6 +59,11 @@ class Run:
         path = self.folder / f"{service}.log"
         return path.read_text() if path.is_file() else ""
 
+    def phases(self) -> dict[str, float]:
+        """When each phase of the drive began, by its name (seconds since the epoch), as Recorder.phase noted it."""
+        rows = self.metrics[self.metrics["source"] == "phase"]
+        return dict(zip(rows["name"], rows["time"], strict=True))
+
     def cpu_cores(self, service: str, begin: float = 0, end: float = math.inf) -> float | None:
         """CPU that a service used while the wire was recorded, or in a part of that time (seconds since the epoch), in cores
         on average; None where it was read less than twice."""
@@ -86,6 +91,12 @@ class Recorder:
         line = json.dumps({"time": time.time()} | {"source": source} | values)
         with self._lock:
             self._metrics.write(line + "\n")
+
+    def phase(self, name: str) -> float:
+        """Notes that a phase of the drive begins, and returns when (seconds since the epoch)."""
+        now = time.time()
+        self.note("phase", name=name, time=now)
+        return now
 
     def keep(self, name: str, text: str) -> None:
         """Leaves a file in the run's folder; lab.toml's recording.files says which of them a recorded run keeps."""

@@ -49,24 +49,24 @@ def drive(stack, recorder):
 def grow(stack, recorder, plan):
     """Returns when the mesh died."""
     with recorder.capture():
-        phase(recorder, "steady")
+        recorder.phase("steady")
         time.sleep(STEADY)
         for nodes in plan[1:]:
             last = nodes is plan[-1]
-            phase(recorder, "grown" if last else "more")
+            recorder.phase("grown" if last else "more")
             if tips(stack, nodes, GROWN if last else MORE):
-                phase(recorder, "storm")
+                recorder.phase("storm")
                 time.sleep(STORM)
                 # It stops and goes: the node is taken away when it has stopped.
                 wait(STOPS, lambda: stopped(stack))
-                phase(recorder, "as before")
+                recorder.phase("as before")
                 settle(stack, plan[0], HEAL)
                 break
-        died = phase(recorder, "a mesh dies")
+        died = recorder.phase("a mesh dies")
         stack.exec(f"mesh-{TRACKED}", ["sh", "-c", "kill $(cat /run/service/pid)"])
         wait(NOTICE, lambda: noticed(stack))
         said = stack.exec("operator", ["python3", "/opt/clients.py"])
-        phase(recorder, "end")
+        recorder.phase("end")
     for line in said.splitlines():
         recorder.note("without", **json.loads(line))
     return died
@@ -77,11 +77,6 @@ def tips(stack, nodes, seconds):
     since = time.time()
     scale(stack, nodes)
     return wait(seconds, lambda: loses(stack, since)) or (near(stack) and wait(NEAR, lambda: loses(stack, since)))
-
-
-def phase(recorder, name):
-    recorder.note("phase", name=name)
-    return time.time()
 
 
 def scale(stack, nodes):
@@ -111,6 +106,11 @@ def told(stack, service, since):
     return [json.loads(line) for line in stack.logs(service, since).splitlines() if line.startswith("{")]
 
 
+def pace(before, after, counter):
+    """What a counter gained a second from one line to a later one."""
+    return (after[counter] - before[counter]) / (after["time"] - before["time"])
+
+
 def looks(stack, since):
     return [line["zones"] for line in told(stack, "operator", since) if line["source"] == "nodes"]
 
@@ -127,7 +127,7 @@ def live(stack):
     services = sum(zone["services"] for zone in newest.values())
     for zone, there in newest.items():
         counted = told(stack, f"mesh-{zone}", since)[-2:]
-        checks = [(after["checks"] - before["checks"]) / (after["time"] - before["time"]) for before, after in pairwise(counted)]
+        checks = [pace(before, after, "checks") for before, after in pairwise(counted)]
         answers = [line["by"] for line in lines if line["source"] == "request" and line["zone"] == zone]
         down = sum(other["down"][zone] for other in newest.values())
         rows.append(
@@ -157,8 +157,7 @@ def near(stack):
     counted = told(stack, "sg", time.time() - 8)
     if len(counted) < 2:
         return False
-    first, last = counted[0], counted[-1]
-    return last["opened"] - first["opened"] > NEARLY * last["bears"] * (last["time"] - first["time"]) > 0
+    return pace(counted[0], counted[-1], "opened") > NEARLY * counted[-1]["bears"] > 0
 
 
 def healed(stack, nodes, since):
@@ -190,11 +189,11 @@ def dead_share(zones, mesh):
 def work(stack, recorder, paces):
     """Workers, a second after the recording has begun. Returns when they were done."""
     with recorder.capture():
-        phase(recorder, "steady")
+        recorder.phase("steady")
         time.sleep(1)
-        phase(recorder, "more")
+        recorder.phase("more")
         said = stack.exec("operator", ["python3", "/opt/workers.py", str(WORK), *paces])
-        ended = phase(recorder, "end")
+        ended = recorder.phase("end")
     for line in said.splitlines():
         recorder.note("worker", **json.loads(line))
     return ended
@@ -229,9 +228,9 @@ def window(counted):
             begin = before["time"] - BEFORE
             few = [each["time"] for each in counted if since(counted, begin, each) <= MOST_SYNS]
             return {"begin": begin, "end": min(before["time"] + AFTER, max(few))}
-    first, last = counted[-CALM_LONGEST:][0], counted[-1]
-    a_second = (last["opened"] - first["opened"]) / (last["time"] - first["time"])
-    return {"begin": last["time"] - min(CALM_LONGEST, CALM_SYNS / max(1, a_second)), "end": last["time"]}
+    last = counted[-1]
+    kept = min(CALM_LONGEST, CALM_SYNS / max(1, pace(counted[-CALM_LONGEST:][0], last, "opened")))
+    return {"begin": last["time"] - kept, "end": last["time"]}
 
 
 def since(counted, begin, line):
@@ -244,11 +243,9 @@ def facts(run):
     """What the nodes took the tracked mesh for though it answered, which SYNs were lost on the way to it, and what clients
     met. What a run of this kind has not is None."""
     notes = run.window()
-    began = {row["name"]: row["time"] for _, row in notes[notes["source"] == "phase"].iterrows()}
-    grown = min(began.get(name, began["end"]) for name in ("more", "grown", "end"))
-    if grown == began["end"]:
-        # Nothing grows in this run.
-        grown = began["steady"]
+    began = run.phases()
+    # In some runs nothing grows.
+    grown = min((began[name] for name in ("more", "grown") if name in began), default=began["steady"])
     died = began.get("a mesh dies", began["end"])
     calm_again = began.get("as before", died)
     nodes, way = (notes[notes["source"] == source] for source in ("nodes", "sg"))

@@ -5,6 +5,8 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas as pd
+
 from workbench import connections, packets
 from workbench.oracle import ratio, share
 from workbench.stack import StackError
@@ -15,6 +17,8 @@ QUIET, LOADED, RISES = 6, 8, 1
 BURST = 4
 #: How long it is waited for until HAProxy passes requests on, in seconds.
 READY = 30
+#: Asks once; what it asks for and how it tells comes after it.
+CURL = ["curl", "--silent", "--insecure", "--max-time", "5"]
 #: Clients of each burst, as load.sh has them; and which share of them has to resume, to be called so.
 CLIENTS, RESUMED = 20, 0.95
 #: A plain request is blocked when so many requests over TLS are answered before it, and it takes so many times as long as alone.
@@ -36,12 +40,12 @@ def drive(stack, recorder):
     wait_until_ready(stack)
     with recorder.capture():
         with ThreadPoolExecutor() as pool:
-            phase(recorder, "quiet")
+            recorder.phase("quiet")
             probed = pool.submit(tell, stack, "probe", "python3", "/opt/probe.py", str(QUIET + LOADED), "haproxy")
             time.sleep(QUIET)
-            phase(recorder, "loaded")
+            recorder.phase("loaded")
             made = burst(stack, recorder, "loaded", "load", load, LOADED - 1)
-            over = phase(recorder, "over")
+            over = recorder.phase("over")
             recorder.note("probe", **probed.result()[0])
         offer_again(stack, recorder)
         note_balance(stack, recorder, "held")
@@ -73,13 +77,7 @@ def wait_until_ready(stack):
 
 def curl(url, *options):
     """Asks once: prints the status, how many redirects were followed, and what came."""
-    words = ["--silent", "--insecure", "--max-time", "5", "--write-out", "%{http_code} %{num_redirects}", "--output", "/dev/null"]
-    return ["curl", *words, *options, url]
-
-
-def phase(recorder, name):
-    recorder.note("phase", name=name)
-    return time.time()
+    return [*CURL, "--write-out", "%{http_code} %{num_redirects}", "--output", "/dev/null", *options, url]
 
 
 def tell(stack, service, *command):
@@ -99,9 +97,9 @@ def burst(stack, recorder, name, service, kind, seconds, url="https://haproxy/")
 def offer_again(stack, recorder):
     """One session again and again, by its id and by a ticket."""
     for by in ("id", "ticket"):
-        phase(recorder, f"offered by {by}")
+        recorder.phase(f"offered by {by}")
         stack.exec("probe", ["python3", "/opt/resume.py", by, str(OFFERED), "haproxy"])
-    phase(recorder, "offered")
+    recorder.phase("offered")
 
 
 def look_closely(stack, recorder):
@@ -137,28 +135,28 @@ def note_who_is_told_what(stack, recorder):
     for scheme in ("http", "https"):
         # Whoever asks over IPv6 is HAProxy's neighbour: the box has no other.
         for family, service, own, host in ((4, "load", stack.addresses("load")[0], "haproxy"), (6, "operator", "::1", "[::1]")):
-            said = stack.exec(service, ["curl", "--silent", "--insecure", "--max-time", "5", f"{scheme}://{host}/"], check=False)
+            said = stack.exec(service, [*CURL, f"{scheme}://{host}/"], check=False)
             told = dict(zip(("proto", "address"), said.split(), strict=False)) if len(said.split()) == 2 else {}
             recorder.note("told", scheme=scheme, family=family, own=own, **told)
     followed = stack.exec("operator", curl("http://haproxy/", "--location", "--max-redirs", "5"), check=False)
     found = re.match(r"(\d+) (\d+)", followed)
     recorder.note("followed", status=int(found[1]) if found else 0, redirects=int(found[2]) if found else 0)
     # Somebody beside HAProxy, who says that he came over TLS.
-    said = stack.exec(
-        "operator", ["curl", "--silent", "--haproxy-protocol", "--max-time", "5", "http://127.0.0.1:84/"], check=False
-    )
+    said = stack.exec("operator", [*CURL, "--haproxy-protocol", "http://127.0.0.1:84/"], check=False)
     recorder.note("pretended", believed=said.startswith("https"))
 
 
 def facts(run):
     """How long plain HTTP waits, alone and beside the load, what the load paid, and what was told of the rest."""
     notes = run.metrics
-    began = {row["name"]: row["time"] for _, row in notes[notes["source"] == "phase"].iterrows()}
-    waited = waits(run)
+    began = run.phases()
+    rows = packets.table(run.capture)
+    waited = waits(rows[rows["src"].eq(run.meta["addresses"]["probe"]) | rows["dst"].eq(run.meta["addresses"]["probe"])])
     quiet = waited.loc[waited["start"] < began["loaded"] - 0.1, "ms"]
     loaded = waited.loc[waited["start"].between(began["loaded"] + RISES, began["over"] - RISES), "ms"]
     bursts = {row["name"]: row for _, row in notes[notes["source"] == "burst"].iterrows()}
     made = bursts["loaded"]
+    cores = ratio(made["cpu_seconds"], made["seconds"])
     (probe,) = (row for _, row in notes[notes["source"] == "probe"].iterrows())
     return {
         "probes_quiet": len(quiet),
@@ -173,8 +171,8 @@ def facts(run):
         "loaded_requests": int(made["requests"]),
         "loaded_failed_share": ratio(made["failed"], made["requests"]),
         "https_a_second": ratio(made["requests"], made["seconds"]),
-        "haproxy_cores": ratio(made["cpu_seconds"], made["seconds"]),
-        "busier_core": max(ratio(made["cpu_seconds"], made["seconds"]), cores_of_the_others(run, began)),
+        "haproxy_cores": cores,
+        "busier_core": max(cores, cores_of_the_others(run, began)),
         **blocked(quiet, loaded, made),
         "tls": next((each["tls"] for each in bursts.values() if each["tls"]), None),
         "key_bits": key_bits(bursts),
@@ -189,14 +187,14 @@ def facts(run):
     }
 
 
-def waits(run):
-    """Every request of the probe on the wire: `start` (seconds since the epoch), and `ms` from its SYN to the first byte that
-    answers it; NaN where none came."""
-    rows = packets.table(run.capture)
-    mine = rows[(rows["src"] == run.meta["addresses"]["probe"]) & (rows["dport"] == PLAIN)]
-    start = mine[(mine["flags"] & connections.SYN) > 0].groupby("stream")["time"].min()
-    answers = rows[(rows["sport"] == PLAIN) & (rows["bytes"] > 0)].groupby("stream")["time"].min()
-    return (1000 * (answers.reindex(start.index) - start)).rename("ms").to_frame().assign(start=start)
+def waits(rows):
+    """Each plain HTTP request on the wire, by its stream: `start` (seconds since the epoch), `frame` of its SYN, and `ms` from
+    then to the first byte that answers it; NaN where none came."""
+    syn = rows[(rows["dport"] == PLAIN) & ((rows["flags"] & (connections.SYN | connections.ACK)) == connections.SYN)]
+    asked = syn.drop_duplicates("stream").set_index("stream")
+    answered = rows[(rows["sport"] == PLAIN) & (rows["bytes"] > 0)].groupby("stream")["time"].min()
+    waited = 1000 * (answered.reindex(asked.index) - asked["time"])
+    return pd.DataFrame({"start": asked["time"], "frame": asked["frame"], "ms": waited})
 
 
 def blocked(quiet, loaded, made):

@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from workbench import connections, packets, plots
+from workbench import connections, lab, packets, plots
 from workbench.exercise import COUNT, FRAME, SHARE, Malformed, Moot, Question, Shape, tried
 
 #: The recorded run that the questions are asked of.
 OPENS = "broken"
 PLAIN, TLS = 80, 443
+waits = lab.load("nbproc_ssl").part("lab").waits
 #: Plain HTTP, before the clients over TLS come and beside them.
 KINDS = {"alone": plots.NEUTRAL, "beside TLS": plots.BROKEN}
 
@@ -24,23 +25,12 @@ MS = Shape("a number of milliseconds", _ms, lambda given, right: abs(given - rig
 
 def symptom(run):
     """How long each plain HTTP request waited for the first byte of its answer."""
-    rows = packets.table(run.capture)
-    waited, load = waits(rows), load_of(connections.from_packets(rows))
+    waited, load = waits(packets.table(run.capture)), load_of(connections.table(run.capture))
     begin, end = load["start"].min(), load["end"].max()
     waited = waited[waited["start"] <= end].dropna()
     kind = (waited["start"] >= begin).map({False: "alone", True: "beside TLS"})
     data = pd.DataFrame({"second": (waited["start"] - begin).round(2), "ms": waited["ms"].round(2), "kind": kind})
     return plots.waits(data, "the first of the clients over TLS", "How long plain HTTP waits", KINDS, "plain HTTP")
-
-
-def waits(rows):
-    """Each plain HTTP request, by its stream: `start` (seconds since the epoch), `frame` of its SYN, and `ms` until the first byte
-    of its answer."""
-    syn = rows[(rows["dport"] == PLAIN) & ((rows["flags"] & (connections.SYN | connections.ACK)) == connections.SYN)]
-    asked = syn.drop_duplicates("stream").set_index("stream")
-    answered = rows[(rows["sport"] == PLAIN) & (rows["bytes"] > 0)].groupby("stream")["time"].min()
-    waited = 1000 * (answered.reindex(asked.index) - asked["time"])
-    return pd.DataFrame({"start": asked["time"], "frame": asked["frame"], "ms": waited})
 
 
 def load_of(table):
