@@ -103,7 +103,7 @@ def test_every_container_is_confined(here):
         assert not host["CapAdd"]
         assert any(option.startswith("no-new-privileges") for option in host["SecurityOpt"])
         assert host["ReadonlyRootfs"]
-        assert 0 < host["Memory"] <= 2 * 2**30
+        assert 0 < host["Memory"] <= 4 * 2**30
         assert 0 < host["PidsLimit"] <= 512
 
 
