@@ -64,13 +64,15 @@ def kept(load, made, over):
 
 
 def wait_until_ready(stack):
-    """Until HAProxy has seen nginx up: before, it answers with errors of its own."""
+    """Until HAProxy has seen nginx up: before, it answers with errors of its own. Who does not answer over TLS is measured."""
     deadline = time.monotonic() + READY
     while True:
         said = [stack.exec("operator", curl(url), check=False) for url in ("http://haproxy/", "https://haproxy/")]
         if all(each.startswith(("2", "3")) for each in said):
             return
         if time.monotonic() > deadline:
+            if said[0].startswith(("2", "3")):
+                return
             raise StackError(f"haproxy: does not answer within {READY} s: {said}")
         time.sleep(0.2)
 
@@ -98,7 +100,7 @@ def offer_again(stack, recorder):
     """One session again and again, by its id and by a ticket."""
     for by in ("id", "ticket"):
         recorder.phase(f"offered by {by}")
-        stack.exec("probe", ["python3", "/opt/resume.py", by, str(OFFERED), "haproxy"])
+        stack.exec("probe", ["python3", "/opt/resume.py", by, str(OFFERED), "haproxy"], check=False)
     recorder.phase("offered")
 
 
