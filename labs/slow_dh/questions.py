@@ -76,12 +76,12 @@ def told_longest(case, given):
 # Who waits
 
 
-def long_share(case):
+def long_share(case, long=LONG):
     table = waited(case)
     new = table[~table["session_offered"]]
     if new.empty:
         raise Moot("It holds no new session.")
-    return float((new["hello_wait"] > LONG).mean())
+    return float((new["hello_wait"] > long).mean())
 
 
 def about_share(case, given, right):
@@ -94,12 +94,12 @@ def about_share(case, given, right):
     return "Of the connections without `session_offered`, which waited for more than half a second, answered or not?"
 
 
-def resumed_long(case):
+def resumed_long(case, long=LONG):
     table = waited(case)
     resumed = table[table["session_offered"]]
     if resumed.empty:
         raise Moot("It holds no connection that offers a session.")
-    return int((resumed["hello_wait"] > LONG).sum())
+    return int((resumed["hello_wait"] > long).sum())
 
 
 def about_resumed(case, given, right):
@@ -109,9 +109,9 @@ def about_resumed(case, given, right):
 # Since when
 
 
-def first_long(case):
+def first_long(case, long=LONG):
     table = waited(case)
-    late = table[table["hello_wait"] > LONG]
+    late = table[table["hello_wait"] > long]
     return None if late.empty else hello_frame(case, late.loc[late["client_hello_time"].idxmin(), "stream"])
 
 
