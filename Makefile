@@ -7,7 +7,7 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick facts record publish build bench doctor clean lock
+.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish build bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -57,6 +57,12 @@ quick: ## Lint, unit tests, compose and lab.toml checks, notebooks on the record
 
 test: ## Everything: quick, then the gate, the box and the interruptions on the real stack
 	@$(WORKBENCH) --measured --for all story bash tests/all.sh
+
+interview: ## An interview over a case, two archives: FOR=name, LAB= (or one is chosen), SEED= (or one is drawn), OUT=folder
+	@bash compose/interview.sh make "$(if $(filter command line environment,$(origin LAB)),$(LAB),$(CASE))" "$(FOR)" "$(SEED)" "$(OUT)"
+
+grade: ## Points for a candidate's sheet: ANSWERS=file KEY=interviewer.zip
+	@bash compose/interview.sh grade "$(ANSWERS)" "$(KEY)"
 
 facts: ## TLS and TCP facts of any capture as one JSON object: CAPTURE=file
 	@$(WORKBENCH) facts "$$CAPTURE"

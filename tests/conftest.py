@@ -13,6 +13,7 @@ from workbench import lab
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every", action="store_true", help="run every scenario by hand, as make gate does")
+    parser.addoption("--seeds", type=int, default=2, help="how many interviews to make of every lab")
     parser.addoption("--only", help="the one lab to run on the stack")
 
 

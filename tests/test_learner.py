@@ -104,7 +104,7 @@ def test_what_is_made_by_hand_is_allowed_and_in_compose_is_what_the_overlay_make
         ours = model(seat)
         assert learner.forbidden_changes(seat.lab, ours) == [], name
         if all(change.file == "compose.yaml" for change in scenario.by_hand):
-            theirs = learner._model(seat.lab.name, name)["services"]
+            theirs = stack.model(seat.lab.name, name)["services"]
             for service, key in itertools.product(theirs, ("image", "command")):
                 assert ours["services"][service].get(key) == theirs[service].get(key), f"{name}: {service}.{key}"
             for service in theirs:

@@ -13,6 +13,7 @@ import typer
 
 from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, report
 from workbench.engine import EngineError
+from workbench.interviews import commands as interviews
 from workbench.packets import CaptureError
 from workbench.stack import StackError
 
@@ -152,6 +153,8 @@ for command in (
 ):  # fmt: skip
     app.command()(command)
 app.command("room")(classroom.show_room)
+app.command()(interviews.interview)
+app.command()(interviews.grade)
 
 
 class Interrupted(BaseException):

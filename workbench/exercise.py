@@ -268,6 +268,12 @@ def _frame(answer: object) -> int | None:
     return int(answer)
 
 
+def _milliseconds(answer: object) -> float:
+    if not _is_number(answer, numbers.Real) or not answer >= 0:
+        raise Malformed("That is not a number of milliseconds.")
+    return float(answer)
+
+
 SIDES, SIGNS = ("client", "server"), {"fin": "FIN", "rst": "RST", "close_notify": "close_notify"}
 
 
@@ -286,6 +292,8 @@ PORTS = Shape("a set of port numbers, such as `{80, 443}`", _ports)
 SHARE = Shape("a share between 0 and 1", _share, lambda given, right: abs(given - right) < 0.0051)
 COUNT = Shape("a whole number", _count)
 FRAME = Shape("a frame number, or with `None` if there is no such frame", _frame)
+#: A tenth more or less is as good: it depends on where one begins to count.
+MILLISECONDS = Shape("a number of milliseconds", _milliseconds, lambda given, right: abs(given - right) <= 0.1 * right)
 ENDING = Shape('a pair: `"client"` or `"server"`, and `"FIN"`, `"RST"` or `"close_notify"`', _ending)
 
 

@@ -2,17 +2,15 @@
 
 import datetime
 import difflib
-import functools
 import json
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench import console, gate, oracle, recording, stack
 from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
-from workbench.lab import ROOT, Edit, Lab, LabError, load
+from workbench.lab import ROOT, Edit, Lab, LabError
 from workbench.oracle import Facts
 from workbench.stack import RUN_SUFFIX, Setup, Stack
 
@@ -110,7 +108,7 @@ def copy(seat: Seat) -> bool:
 
 def scale(seat: Seat, wanted: str) -> dict[str, int]:
     """How many containers services are to have, from words such as web=3. Raises LabError."""
-    services = [name for name, entry in _model(seat.lab.name, "broken")["services"].items() if "deploy" in entry]
+    services = [name for name, entry in stack.model(seat.lab.name, "broken")["services"].items() if "deploy" in entry]
     found = {}
     for word in wanted.split():
         service, _, count = word.partition("=")
@@ -237,7 +235,7 @@ def forbidden_changes(lab: Lab, model: dict) -> list[str]:
     Variables of services are free but for those that lab.toml fixes; anything else may only be what some scenario of
     the lab makes of it. So no version is refused that the lab itself calls a fix, and none brings in another server.
     """
-    broken = _model(lab.name, "broken")
+    broken = stack.model(lab.name, "broken")
     found = []
     for name in sorted(set(broken["services"]) | set(model["services"])):
         if name not in model["services"] or name not in broken["services"]:
@@ -250,19 +248,12 @@ def forbidden_changes(lab: Lab, model: dict) -> list[str]:
     return found
 
 
-@functools.cache
-def _model(name: str, scenario: str) -> dict:
-    """What compose makes of a lab's scenario: asked for when it is needed, and once."""
-    with tempfile.TemporaryDirectory() as folder:
-        return Stack(stack.of_scenario(load(name), scenario), {}, Path(folder)).model
-
-
 def _changed_service(lab: Lab, name: str, mine: dict, broken: dict) -> list[str]:
     found = []
     for key in sorted(set(mine) | set(broken)):
         if key in _NOT_COMPARED or mine.get(key) == broken.get(key):
             continue
-        if not any(_model(lab.name, scenario)["services"][name].get(key) == mine.get(key) for scenario in lab.scenarios):
+        if not any(stack.model(lab.name, scenario)["services"][name].get(key) == mine.get(key) for scenario in lab.scenarios):
             found.append(f"compose.yaml: {name}.{key} is not to be changed")
     if _mounts(mine) != _mounts(broken):
         found.append(f"compose.yaml: {name}.volumes is not to be changed")

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from python_on_whales.exceptions import DockerException
 
 from workbench import console
 from workbench.engine import BOX_LABEL, NUMBER_LABEL, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
-from workbench.lab import ROOT, Lab
+from workbench.lab import ROOT, Lab, load
 
 #: Compose projects of measured runs are case-<n>-run; a learner's own stack, case-<n>, is never touched.
 RUN_SUFFIX = "-run"
@@ -41,6 +42,13 @@ def of_scenario(lab: Lab, scenario: str) -> Setup:
     """A scenario of a lab, for a measured run."""
     files = [lab.folder / "compose.yaml", lab.overlay(scenario)]
     return Setup(lab, scenario, tuple(file for file in files if file), f"case-{lab.case}{RUN_SUFFIX}")
+
+
+@functools.cache
+def model(lab: str, scenario: str) -> dict:
+    """What compose makes of a lab's scenario: asked for when it is needed, and once."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Stack(of_scenario(load(lab), scenario), {}, Path(folder)).model
 
 
 class Stack:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workbench import connections, lab, packets, plots
-from workbench.exercise import COUNT, FRAME, SHARE, Malformed, Moot, Question, Shape, tried
+from workbench.exercise import COUNT, FRAME, MILLISECONDS, SHARE, Moot, Question, tried
 
 #: The recorded run that the questions are asked of.
 OPENS = "broken"
@@ -11,16 +11,6 @@ PLAIN, TLS = 80, 443
 waits = lab.load("nbproc_ssl").part("lab").waits
 #: Plain HTTP, before the clients over TLS come and beside them.
 KINDS = {"alone": plots.NEUTRAL, "beside TLS": plots.BROKEN}
-
-
-def _ms(answer):
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)) or not answer >= 0:
-        raise Malformed("That is not a number of milliseconds.")
-    return float(answer)
-
-
-#: A tenth more or less is as good.
-MS = Shape("a number of milliseconds", _ms, lambda given, right: abs(given - right) <= 0.1 * right)
 
 
 def symptom(run):
@@ -72,9 +62,9 @@ def beside(case):
 
 
 def about_ms(case, given, right):
-    if MS.same(1000 * given, right):
+    if MILLISECONDS.same(1000 * given, right):
         return "That is in seconds."
-    if MS.same(given, float(asked(case)["ms"].median())):
+    if MILLISECONDS.same(given, float(asked(case)["ms"].median())):
         return "That is the median over the whole capture. Take the requests of the time that is asked for."
     return "Of each connection to port 80: the time from its SYN to the first packet of the server's with `bytes`. Then the median."
 
@@ -126,7 +116,7 @@ def hello(case):
 
 
 def about_hello(case, given, right):
-    if MS.same(1000 * given, right):
+    if MILLISECONDS.same(1000 * given, right):
         return "That is in seconds."
     return "`hello_wait` of the load's connections, in seconds: its median."
 
@@ -158,14 +148,14 @@ QUESTIONS = [
     Question(
         "alone",
         "How long does a plain HTTP request wait before the load begins: the median from its SYN to the first byte of its answer?",
-        MS,
+        MILLISECONDS,
         alone,
         about_ms,
     ),
     Question(
         "beside",
         "And from the load's first packet to its last?",
-        MS,
+        MILLISECONDS,
         beside,
         about_ms,
         told_beside,
@@ -189,7 +179,7 @@ QUESTIONS = [
     Question(
         "hello",
         "How long is a ClientHello of the load's not answered: the median time to its ServerHello?",
-        MS,
+        MILLISECONDS,
         hello,
         about_hello,
         told_hello,

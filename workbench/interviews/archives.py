@@ -1,0 +1,138 @@
+"""The two archives of an interview: what the candidate gets, and what the interviewer keeps."""
+
+import dataclasses
+import io
+import json
+import re
+import zipfile
+
+from workbench.interviews import sheet
+from workbench.interviews.making import EVIDENCE, FINDINGS, FIX, MECHANISM, Interview
+from workbench.interviews.sheet import Asked
+from workbench.lab import LabError
+
+CANDIDATE, INTERVIEWER, KEY, SHEET = "candidate.zip", "interviewer.zip", "key.json", "answers.toml"
+#: Headings of a lab's INTERVIEW.md.
+SITUATION, HEADINGS = "Situation", ("For whom", "Time", "Good paths", "Weak paths", "Follow-ups")
+#: What each file of the evidence is.
+_FILES = {
+    "wire.pcapng": "recorded at the host that the situation names; without secrets, unless they are in it",
+    "hosts.txt": "who takes part, and at which address",
+    "versions.txt": "what runs",
+    "variables.txt": "options that services are started with",
+    "counters.csv": "counters over time (UTC); `cpu_seconds` and counts add up from each service's start",
+}
+
+
+def sections(made: Interview) -> dict[str, str]:
+    """The parts of a lab's INTERVIEW.md, by heading. Raises LabError where one is missing."""
+    path = made.lab.folder / "INTERVIEW.md"
+    found = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", path.read_text(), re.MULTILINE | re.DOTALL))
+    missing = [heading for heading in (SITUATION, *HEADINGS) if heading not in found]
+    if missing:
+        raise LabError(f"labs/{made.lab.name}/INTERVIEW.md: the part {missing[0]!r} is missing")
+    return {heading: text.strip() for heading, text in found.items()}
+
+
+def candidate(made: Interview) -> bytes:
+    """What the candidate gets: the situation, the evidence and the sheet."""
+    evidence = {f"evidence/{path.name}": path.read_bytes() for path in (made.folder / "evidence").iterdir()}
+    listed = "\n".join(f"- `{name}`: {_FILES.get(name.partition('/')[2], 'as it is on the host')}" for name in sorted(evidence))
+    page = f"""# Interview {made.code}
+
+{made.mask.text(sections(made)[SITUATION])}
+
+## What there is
+
+{listed}
+
+## What to do
+
+Find out what goes on, and answer the questions of `{SHEET}` in that file. Any tool will do; Wireshark and a text editor are
+enough. Nothing has to be guessed: whatever is asked for is in the evidence, and the evidence may also say that all is well.
+Then hand in `{SHEET}`.
+"""
+    return _zipped({"README.md": page.encode(), SHEET: sheet.write(made.code, made.asked).encode(), **evidence})
+
+
+def interviewer(made: Interview, whom: str) -> bytes:
+    """What the interviewer keeps: the key, and how to go through the interview."""
+    return _zipped({"README.md": _guide(made, whom).encode(), KEY: _key(made, whom).encode()})
+
+
+def _key(made: Interview, whom: str) -> str:
+    entry = {"interview": made.code, "for": whom, "lab": made.lab.name, "seed": made.seed, "origin": made.origin}
+    return json.dumps(entry | {"cause": made.cause, "asked": [dataclasses.asdict(each) for each in made.asked]}, indent=1) + "\n"
+
+
+def read_key(archive: bytes) -> tuple[dict, list[Asked]]:
+    """The key in an interviewer's archive. Raises LabError where there is none."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as file:
+            entry = json.loads(file.read(KEY))
+        return entry, [Asked(**each) for each in entry["asked"]]
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+        raise LabError(f"not an interviewer's archive ({error})") from None
+
+
+def _guide(made: Interview, whom: str) -> str:
+    parts = sections(made)
+    is_incident = made.cause == made.lab.part("interview").INCIDENT
+    rows = "\n".join(
+        f"| {number} | {each.id} | {each.points} | {each.right} | {_shown(each)} |" for number, each in enumerate(made.asked, 1)
+    )
+    names = "\n".join(f"| {name} | {said} |" for name, said in sorted((made.mask.addresses | made.mask.hosts).items()))
+    ports = "\n".join(f"| port {port} | {said} |" for port, said in sorted(made.mask.ports.items()))
+    told = "\n\n".join(f"## {heading}\n\n{parts[heading]}" for heading in HEADINGS)
+    return f"""# Interview {made.code}, for {whom}: not for the candidate
+
+Case {made.lab.case}, `{made.lab.name}`: {made.lab.title}.
+{"The evidence shows the incident" if is_incident else "A look-alike: the evidence does not show the incident"}, made from the
+recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}` makes it again.
+
+{made.lab.part("interview").CAUSES[made.cause].says}
+
+## Answers
+
+`make grade ANSWERS=answers.toml` counts the points.
+
+| question | | points | right | what shows it |
+|---|---|---|---|---|
+{rows}
+
+## Rubric
+
+| | points | what counts |
+|---|---|---|
+| finding | {FINDINGS} | facts that are in the evidence |
+| reasoning | {MECHANISM + EVIDENCE} | the mechanism ({MECHANISM}) and what proves it ({EVIDENCE}), less for what proves nothing |
+| fix | {FIX} | changes after which it is well, by recorded runs; each wrong one takes away what a right one gives |
+| speed | | yours to weigh; the time below is what the sheet should take |
+
+{told}
+
+## Names
+
+| in the lab | here |
+|---|---|
+{names}
+{ports}
+"""
+
+
+def _shown(asked: Asked) -> str:
+    words = []
+    for places in asked.shown:
+        if places:
+            more = f" and {len(places) - 8} more" if len(places) > 8 else ""
+            words.append(", ".join(map(str, places[:8])) + more)
+    return "; ".join(words) or "–"
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    """The same bytes for the same files."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return target.getvalue()
