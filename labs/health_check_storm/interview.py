@@ -10,7 +10,8 @@ PORT = 8080
 #: What hosts and ports are called in an interview; a zone's letter follows.
 HOSTS = {
     "grid": ["apps", "crew", "farm", "pool"],
-    "mesh": ["core", "exit", "hubs", "main"],
+    "mesh": ["relay", "router", "broker", "exchange"],
+    "sg": ["inlet", "entry", "access"],
     "operator": ["frontend", "visitors", "customer"],
 }
 PORTS = {PORT: [8088, 3128, 80]}
@@ -51,7 +52,7 @@ KEPT = Kept(
         "mesh-b": "the same for zone b",
         "mesh-c": "the same for zone c",
         "grid-a": "the first node of zone a; its fellows have addresses of the same network",
-        "operator": "clients of the services",
+        "operator": "clients of the services, and applications of other teams",
     },
 )
 

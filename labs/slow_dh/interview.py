@@ -11,8 +11,7 @@ SERVER_KEY_EXCHANGE = "12"
 
 #: What hosts and ports are called in an interview.
 HOSTS = {
-    "gateway": ["edge-01", "ingress", "partner", "conduit"],
-    "server": ["orders", "ledger", "claims", "intake"],
+    "gateway": ["edge-01", "ingress", "frontal", "conduit"],
     "operator": ["partners", "senders1", "visitors"],
 }
 PORTS = {PORT: [9443, 7443, 10443]}

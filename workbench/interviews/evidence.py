@@ -4,10 +4,13 @@ import csv
 import datetime
 import io
 import ipaddress
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+
+import pandas as pd
 
 from workbench import recording, stack
 from workbench.interviews import sessions, wire
@@ -18,6 +21,8 @@ from workbench.recording import Run
 CAPTURE, COUNTERS = "wire.pcapng", "counters.csv"
 #: Days by which everything is moved back at most; what runs was built some months before it was recorded.
 LONGEST_AGO = 120
+#: From here on what counts since the epoch counts milliseconds.
+MILLISECONDS = 1e11
 #: Seconds of counters before and after the capture.
 AROUND = 2
 #: Where others' connections go to: no case's own ports.
@@ -136,18 +141,27 @@ def _span(packets: list[wire.Packet], worn: Mask) -> tuple[float, float]:
 
 def _counters(run: Run, kept: Kept, span: tuple[float, float]) -> str:
     """One line for each value: when (UTC), whose, which, and what it was."""
+    rows = run.metrics[run.metrics["source"].isin(kept.counters)]
+    rows = rows.assign(when=[_when(row) for _, row in rows.iterrows()])
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["time", "of", "counter", "value"])
-    rows = run.metrics[run.metrics["time"].between(*span)]
-    for _, row in rows.sort_values("time", kind="stable").iterrows():
-        for counter in kept.counters.get(row["source"], []):
+    for _, row in rows[rows["when"].between(*span)].sort_values("when", kind="stable").iterrows():
+        when = datetime.datetime.fromtimestamp(row["when"], datetime.UTC).isoformat(timespec="milliseconds")
+        for counter in kept.counters[row["source"]]:
             if counter in row and row[counter] == row[counter]:
-                when = datetime.datetime.fromtimestamp(row["time"], datetime.UTC)
-                table.writerow(
-                    [when.isoformat(timespec="milliseconds"), row["source"].removeprefix("usage."), counter, row[counter]]
-                )
+                table.writerow([when, row["source"].removeprefix("usage."), counter, _number(row[counter])])
     return text.getvalue()
+
+
+def _when(row: pd.Series) -> float:
+    """When something began, where that was noted (some clients count milliseconds), and not when it was told."""
+    began = row.get("began", math.nan)
+    return row["time"] if began != began else began / 1000 if began > MILLISECONDS else began
+
+
+def _number(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _config(lab: Lab, run: Run, kept: Kept) -> dict[str, str]:

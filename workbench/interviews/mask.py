@@ -99,10 +99,11 @@ class Mask:
 
     @functools.cached_property
     def _names(self) -> re.Pattern[bytes]:
-        """A host's name as a host's, web-1 with its web: not nginx/1.26, nor /run/nginx."""
+        """A host's name as a host's, web-1 with its web: not nginx/1.26, nor /run/nginx, nor the
+        process "nginx"."""
         any_of = "|".join(map(re.escape, sorted(self._said, key=len, reverse=True)))
-        ends = r"(?!\w|-\w\w|/| version)"
-        return re.compile(rf"(?<=//)(?:{any_of})(?!\w|-\w\w)|(?<![\w./-])(?:{any_of}){ends}".encode())
+        in_urls, alone = rf"(?<=//)(?:{any_of})(?!\w|-\w\w)", rf"(?<![\w./\"-])(?:{any_of})(?!\w|-\w\w|/| version)"
+        return re.compile(f"{in_urls}|{alone}".encode())
 
     def _date(self, text: str, form: str) -> str:
         # Java calls the hour after midnight 24.
