@@ -17,17 +17,19 @@ part=interview
 from_here() { case $1 in /*) echo "$1" ;; *) echo "$here/$1" ;; esac; }
 
 make_one() {
-  local lab=$1 whom=$2 seed=$3 out=$4
+  local lab=$1 whom=$2 seed=$3
+  out=$4
   [[ $whom =~ ^[[:alnum:]][[:alnum:]\ ._-]{0,39}$ ]] || die "FOR=$whom: whom is it for? up to 40 letters, digits, spaces, dots and dashes"
   out=$(from_here "${out:-interviews/${whom// /-}}")
   for archive in candidate.zip interviewer.zip; do
     [ ! -e "$out/$archive" ] || die "$out/$archive: there already; take another OUT, or move it away"
   done
   { mkdir -p "$out" 2>/dev/null && [ -w "$out" ]; } || die "$out: $(id -un) cannot write there; take another OUT"
-  fresh=$(mktemp -d "$out/.fresh.XXXXXX")
-  trap 'rm -rf "$fresh"' EXIT
+  fresh=$(mktemp -d)
+  trap 'rm -rf "$fresh"; rmdir "$out" 2>/dev/null || :' EXIT
   trap 'exit 130' INT TERM HUP
-  bash compose/workbench.sh python -m workbench interview --for "$whom" --lab "$lab" --seed "$seed" | tar -x -f - -C "$fresh"
+  bash compose/workbench.sh python -m workbench interview --for "$whom" --lab "$lab" --seed "$seed" >"$fresh/both.tar"
+  tar -x -m -f "$fresh/both.tar" -C "$fresh"
   mv "$fresh/candidate.zip" "$fresh/interviewer.zip" "$out/"
   say "$out/candidate.zip is for the candidate, $out/interviewer.zip for you alone"
 }

@@ -2,8 +2,11 @@
 
 import io
 import itertools
+import json
 import re
 import subprocess
+import sys
+import tarfile
 import tomllib
 import zipfile
 from dataclasses import replace
@@ -261,3 +264,77 @@ def test_a_key_that_is_none_is_refused():
 def test_every_interview_has_its_text():
     for name in ABLE:
         assert (ROOT / "labs" / name / "INTERVIEW.md").is_file()
+
+
+def call(*words: str, given: bytes = b"") -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "workbench", *words], input=given, capture_output=True, check=False, cwd=ROOT)
+
+
+def tarred(members: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as tar:
+        for path, data in members.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return target.getvalue()
+
+
+def untarred(data: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        return {entry.name: tar.extractfile(entry).read() for entry in tar}
+
+
+def test_a_sheet_goes_from_the_interviewer_to_the_candidate_and_back():
+    """As `make interview` and `make grade` call it."""
+    made = call("interview", "--for", "A. Candidate", "--lab", "1", "--seed", "7")
+    assert made.returncode == 0, made.stderr
+    both = untarred(made.stdout)
+    assert set(both) == {"candidate.zip", "interviewer.zip"}
+    text = files(both["candidate.zip"])["answers.toml"].decode()
+    key = json.loads(files(both["interviewer.zip"])["key.json"])
+    assert key["for"] == "A. Candidate"
+    assert b"A. Candidate" not in b"".join(files(both["candidate.zip"]).values())
+    for each in key["asked"]:
+        text = re.sub(
+            rf'(\[{each["id"]}\]\n(?:#.*\n)+)answer = ""',
+            lambda found, each=each: f"{found[1]}answer = {json.dumps(each['right'])}",
+            text,
+        )
+    graded = call("grade", "mine.toml", given=tarred({"./answers.toml": text.encode(), "./0.zip": both["interviewer.zip"]}))
+    assert graded.returncode == 0, graded.stderr
+    assert re.search(r"all\s+│\s+100 │\s+100", graded.stdout.decode())
+    again = call("grade", "mine.toml", given=tarred({"answers.toml": text.encode(), "0.zip": both["interviewer.zip"]}))
+    assert again.stdout == graded.stdout
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({"answers.toml": b"no sheet"}, "mine.toml: not TOML"),
+        ({"answers.toml": b"\xff\xfe"}, "mine.toml: not a text in UTF-8"),
+        ({"answers.toml": b'interview = "x"'}, "mine.toml: no key of the interview x"),
+        ({"answers.toml": b'interview = "x"', "0.zip": b"no archive"}, "not an interviewer's archive"),
+    ],
+)
+def test_what_cannot_be_graded_is_said_in_one_line(members, says):
+    done = call("grade", "mine.toml", given=tarred(members))
+    assert done.returncode == 2
+    assert not done.stdout
+    (line,) = done.stderr.decode().splitlines()
+    assert says in line
+
+
+def test_a_case_of_which_there_is_none_is_refused():
+    done = call("interview", "--for", "x", "--lab", "17")
+    assert done.returncode == 2
+    assert not done.stdout
+    assert "there is no case 17" in done.stderr.decode()
+
+
+def test_without_a_case_the_seed_chooses_one():
+    codes = {
+        re.search(r"case (\d+)", call("interview", "--for", "x", "--seed", seed).stderr.decode())[1]
+        for seed in ("a", "b", "c", "d")
+    }
+    assert len(codes) > 1

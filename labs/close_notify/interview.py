@@ -1,7 +1,8 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
-from workbench import connections, lab
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, handshakes_between, of_exercise
+from workbench import lab
+from workbench.connections import CERTIFICATE, CLIENT_HELLO, SERVER_HELLO
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, handshakes_between, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
 
 questions = lab.load("close_notify").part("questions")
@@ -44,10 +45,8 @@ KEPT = Kept(
 
 def _hellos(evidence: Evidence, message: str, *, offered: bool, handshake: str) -> list[int]:
     table = questions.finished(evidence.case)
-    table = table[(table["session_offered"] == offered) & (table["handshake"] == handshake)]
-    rows = evidence.case.packets
-    hello = rows["messages"].str.split(",").map(lambda messages: message in messages)
-    return [int(frame) for frame in rows.loc[hello & rows["stream"].isin(table["stream"]), "frame"]]
+    streams = table.loc[(table["session_offered"] == offered) & (table["handshake"] == handshake), "stream"]
+    return hello_frames(evidence.case, streams, message)
 
 
 def diagnose(evidence: Evidence) -> str:
@@ -65,7 +64,7 @@ CAUSES = {
             Proof("the client says that it closed before the server's close_notify", lambda found: found.matching(LOG, UNREAD)),
             Proof(
                 "the next connection offers no session",
-                lambda found: _hellos(found, connections.CLIENT_HELLO, offered=False, handshake="full"),
+                lambda found: _hellos(found, CLIENT_HELLO, offered=False, handshake="full"),
             ),
         ),
     ),
@@ -75,11 +74,11 @@ CAUSES = {
         (
             Proof(
                 "a ClientHello offers no session, though its Java keeps them",
-                lambda found: _hellos(found, connections.CLIENT_HELLO, offered=False, handshake="full"),
+                lambda found: _hellos(found, CLIENT_HELLO, offered=False, handshake="full"),
             ),
             Proof(
                 "a ServerHello without the extension",
-                lambda found: _hellos(found, connections.SERVER_HELLO, offered=False, handshake="full"),
+                lambda found: _hellos(found, SERVER_HELLO, offered=False, handshake="full"),
             ),
         ),
     ),
@@ -89,8 +88,8 @@ CAUSES = {
             Proof(
                 "a session is offered and resumed",
                 lambda found: [
-                    *_hellos(found, connections.CLIENT_HELLO, offered=True, handshake="resumed"),
-                    *_hellos(found, connections.SERVER_HELLO, offered=True, handshake="resumed"),
+                    *_hellos(found, CLIENT_HELLO, offered=True, handshake="resumed"),
+                    *_hellos(found, SERVER_HELLO, offered=True, handshake="resumed"),
                 ],
             ),
         ),
@@ -116,8 +115,18 @@ CURES = {"unread": None, "not_offered": {"secret"}, "well": {"nothing"}}
 def findings(case, random) -> list[Finding]:
     return [
         handshakes_between(case, random, "server", PORT, "full"),
-        of_exercise(questions, "certificates", "In how many packets does the server send its Certificate?"),
-        of_exercise(questions, "ids", "In how many of the finished handshakes is the session id in the ClientHello empty?"),
+        of_exercise(
+            questions,
+            "certificates",
+            "In how many packets does the server send its Certificate?",
+            lambda case: hello_frames(case, case.connections["stream"], CERTIFICATE),
+        ),
+        of_exercise(
+            questions,
+            "ids",
+            "In how many of the finished handshakes is the session id in the ClientHello empty?",
+            lambda case: hello_frames(case, questions.finished(case).query("session_id_offered == ''")["stream"]),
+        ),
         of_exercise(questions, "alert", "In which frame does the client send an alert for the first time?"),
         end_of_one(case, random, "server", PORT),
     ]

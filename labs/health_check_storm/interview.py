@@ -80,6 +80,10 @@ def _checks(evidence: Evidence, answered: bool) -> list[int]:
     return [int(frame) for frame in rows.loc[rows["stream"].isin(table["stream"]), "frame"]]
 
 
+def _first_syns(case) -> list[int]:
+    return [int(frame) for frame in questions.syns(case).drop_duplicates("stream")["frame"].iloc[: questions.at_first(case)]]
+
+
 def diagnose(evidence: Evidence) -> str:
     """Which of the causes it is, by the evidence alone."""
     table = questions.begun(evidence.case)
@@ -137,13 +141,26 @@ def findings(case, random) -> list[Finding]:
             questions,
             "rate",
             "How many new connections begin in the first two seconds of the capture? (A SYN that is sent again begins none.)",
+            lambda case: [
+                int(frame) for frame in questions.syns(case).drop_duplicates("stream")["frame"].iloc[: questions.at_first(case)]
+            ],
         ),
         of_exercise(
             questions,
             "lost",
             "Take the earliest connection that had to repeat its SYN, or was never answered. Which frame holds its first SYN?",
         ),
-        of_exercise(questions, "again", "How many SYNs repeat an earlier SYN of the same connection?"),
-        of_exercise(questions, "share", "What share of all SYNs, also of those that are sent again, is not answered?"),
+        of_exercise(
+            questions,
+            "again",
+            "How many SYNs repeat an earlier SYN of the same connection?",
+            lambda case: [int(frame) for frame in questions.syns(case)[questions.syns(case)["stream"].duplicated()]["frame"]],
+        ),
+        of_exercise(
+            questions,
+            "share",
+            "What share of all SYNs, also of those that are sent again, is not answered?",
+            lambda case: _lost(Evidence(case)),
+        ),
         end_of_one(case, random, "mesh-a", PORT),
     ]

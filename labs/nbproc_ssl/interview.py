@@ -1,7 +1,8 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
-from workbench import connections, lab
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, of_exercise
+from workbench import lab
+from workbench.connections import CLIENT_HELLO, SERVER_HELLO
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, frames_of, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
 
 questions = lab.load("nbproc_ssl").part("questions")
@@ -59,28 +60,26 @@ def _requests(evidence: Evidence):
     return beside, beside["ms"] / alone
 
 
-def _frames(evidence: Evidence, streams) -> list[int]:
-    rows = evidence.case.packets
-    return [int(frame) for frame in rows.loc[rows["stream"].isin(streams), "frame"]]
-
-
 def _waiting(evidence: Evidence) -> list[int]:
     beside, times = _requests(evidence)
-    return _frames(evidence, beside.index[times >= WAITED])
+    return frames_of(evidence.case, beside.index[times >= WAITED])
 
 
 def _soon(evidence: Evidence) -> list[int]:
     beside, times = _requests(evidence)
-    return _frames(evidence, beside.index[times <= SOON])
+    return frames_of(evidence.case, beside.index[times <= SOON])
 
 
 def _hellos(evidence: Evidence, late: bool) -> list[int]:
     """Both Hellos of the load's full handshakes whose ClientHello waits, or those of the others."""
     load = questions.load(evidence.case)
-    load = load[(load["handshake"] == "full") & ((1000 * load["hello_wait"] > AT_ONCE) == late)]
-    rows = evidence.case.packets
-    hello = rows["messages"].str.split(",").map(lambda all: bool({connections.CLIENT_HELLO, connections.SERVER_HELLO} & set(all)))
-    return [int(frame) for frame in rows.loc[hello & rows["stream"].isin(load["stream"]), "frame"]]
+    streams = load.loc[(load["handshake"] == "full") & ((1000 * load["hello_wait"] > AT_ONCE) == late), "stream"]
+    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(evidence.case, streams, message)]
+
+
+def _nearest(case, table, waits, right) -> list[int]:
+    """The connection that waits about as long as the median."""
+    return frames_of(case, [table.index[(waits - right).abs().argmin()]])
 
 
 def diagnose(evidence: Evidence) -> str:
@@ -141,8 +140,14 @@ def findings(case, random) -> list[Finding]:
             "alone",
             f"How long does a plain request to haproxy:{PLAIN} take before load's first connection: the median of the time from "
             "its SYN to the first byte of its answer?",
+            lambda case: _nearest(case, questions.asked(case), questions.asked(case)["ms"], questions.alone(case)),
         ),
-        of_exercise(questions, "beside", "And from the first packet of load's connections to their last?"),
+        of_exercise(
+            questions,
+            "beside",
+            "And from the first packet of load's connections to their last?",
+            lambda case: _nearest(case, questions.asked(case), questions.asked(case)["ms"], questions.beside(case)),
+        ),
         of_exercise(
             questions,
             "longest",
@@ -152,6 +157,9 @@ def findings(case, random) -> list[Finding]:
             questions,
             "hello",
             f"How long is a ClientHello of load's to haproxy:{TLS} not answered: the median of the time to its ServerHello?",
+            lambda case: _nearest(
+                case, questions.load(case).set_index("stream"), 1000 * questions.load(case)["hello_wait"], questions.hello(case)
+            ),
         ),
         end_of_one(case, random, "haproxy", TLS),
     ]

@@ -2,7 +2,16 @@
 
 from workbench import lab
 from workbench.exercise import Case
-from workbench.interviews.asking import Cause, Evidence, Proof, end_of_one, ending_frames, handshakes_between, of_exercise
+from workbench.interviews.asking import (
+    Cause,
+    Evidence,
+    Proof,
+    end_of_one,
+    ending_frames,
+    handshakes_between,
+    hello_frames,
+    of_exercise,
+)
 from workbench.interviews.evidence import Kept
 
 questions = lab.load("quiet_shutdown").part("questions")
@@ -69,13 +78,9 @@ def _silent_ends(evidence: Evidence) -> list[int]:
 
 
 def _nothing_offered(evidence: Evidence) -> list[int]:
-    """ClientHellos of the checks without a session, where checks had been there before."""
-    case = evidence.case
-    table = case.connections
-    bare = table[(table["server_port"].isin([CHECKED, NGINX])) & ~table["session_offered"] & table["client_hello_time"].notna()]
-    rows = case.packets
-    hello = rows["messages"].str.split(",").map(lambda messages: "1" in messages)
-    return [int(frame) for frame in rows.loc[hello & rows["stream"].isin(bare["stream"]), "frame"]]
+    """ClientHellos of the checks without a session."""
+    table = evidence.case.connections
+    return hello_frames(evidence.case, table.loc[table["server_port"].isin([CHECKED, NGINX]) & ~table["session_offered"], "stream"])
 
 
 def diagnose(evidence: Evidence) -> str:
@@ -131,6 +136,7 @@ def findings(case, random):
             questions,
             "offers",
             f"In how many of the finished handshakes with specimen:{CHECKED} does the client offer a session?",
+            lambda case: hello_frames(case, questions.finished(case, CHECKED).query("session_offered")["stream"]),
         ),
         of_exercise(
             questions,
@@ -142,5 +148,6 @@ def findings(case, random):
             questions,
             "ending_nginx",
             f"How do the connections to nginx:{NGINX} end, mostly: which side begins to end them, and with what?",
+            lambda case: [frame for sign in ("FIN", "RST", "close_notify") for frame in ending_frames(case, NGINX, "client", sign)],
         ),
     ]

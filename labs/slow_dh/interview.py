@@ -1,7 +1,8 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
-from workbench import connections, lab
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, of_exercise
+from workbench import lab
+from workbench.connections import CLIENT_HELLO, SERVER_HELLO
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
 
 questions = lab.load("slow_dh").part("questions")
@@ -66,9 +67,7 @@ def _hellos(evidence: Evidence, *, offered: bool, late: bool) -> list[int]:
     table = table[(table["session_offered"] == offered) & ((table["hello_wait"] > LATE) == late)]
     if not late:
         table = table[table["server_hello_time"].notna()]
-    rows = evidence.case.packets
-    hello = rows["messages"].str.split(",").map(lambda all: bool({connections.CLIENT_HELLO, connections.SERVER_HELLO} & set(all)))
-    return [int(frame) for frame in rows.loc[hello & rows["stream"].isin(table["stream"]), "frame"]]
+    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(evidence.case, table["stream"], message)]
 
 
 def _after_the_first_late(evidence: Evidence, frames: list[int]) -> list[int]:
@@ -78,9 +77,7 @@ def _after_the_first_late(evidence: Evidence, frames: list[int]) -> list[int]:
 
 def _keys(evidence: Evidence) -> list[int]:
     """Where a server sends its Diffie-Hellman key."""
-    rows = evidence.case.packets
-    sent = rows["messages"].str.split(",").map(lambda all: SERVER_KEY_EXCHANGE in all)
-    return [int(frame) for frame in rows.loc[sent, "frame"]]
+    return hello_frames(evidence.case, evidence.case.connections["stream"], SERVER_KEY_EXCHANGE)
 
 
 def diagnose(evidence: Evidence) -> str:
@@ -147,18 +144,26 @@ def findings(case, random) -> list[Finding]:
             f"What share of the connections whose ClientHello offers no session waits for more than {ms} ms, answered or not?",
             "share",
             lambda case: questions.long_share(case, LATE),
+            lambda case: _hellos(Evidence(case), offered=False, late=True),
         ),
         Finding(
             "resumed",
             f"How many of the connections whose ClientHello offers a session wait for more than {ms} ms?",
             "count",
             lambda case: questions.resumed_long(case, LATE),
+            lambda case: _hellos(Evidence(case), offered=True, late=True),
         ),
         Finding(
             "first",
             f"Which frame holds the first ClientHello that has to wait for more than {ms} ms?",
             "frame",
             lambda case: questions.first_long(case, LATE),
+            lambda case: [frame] if (frame := questions.first_long(case, LATE)) else [],
         ),
-        of_exercise(questions, "unanswered", "How many ClientHellos get no ServerHello at all?"),
+        of_exercise(
+            questions,
+            "unanswered",
+            "How many ClientHellos get no ServerHello at all?",
+            lambda case: hello_frames(case, questions.waited(case).query("server_hello_time.isna()")["stream"]),
+        ),
     ]

@@ -16,7 +16,7 @@ CANDIDATE, INTERVIEWER, KEY, SHEET = "candidate.zip", "interviewer.zip", "key.js
 SITUATION, HEADINGS = "Situation", ("For whom", "Time", "Good paths", "Weak paths", "Follow-ups")
 #: What each file of the evidence is.
 _FILES = {
-    "wire.pcapng": "recorded at the host that the situation names; without secrets, unless they are in it",
+    "wire.pcapng": "recorded where the situation says",
     "hosts.txt": "who takes part, and at which address",
     "versions.txt": "what runs",
     "variables.txt": "options that services are started with",

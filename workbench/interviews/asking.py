@@ -1,6 +1,6 @@
 """What a candidate is asked, and what is right: computed from the evidence in hand, in the lab's own terms."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from random import Random
@@ -9,6 +9,7 @@ from types import ModuleType
 import pandas as pd
 
 from workbench import exercise
+from workbench.connections import CLIENT_HELLO
 from workbench.exercise import Case
 from workbench.interviews.sheet import KINDS
 
@@ -25,7 +26,7 @@ class Finding:
     #: How it is answered: count, frame, share, ending or milliseconds (see sheet.KINDS).
     kind: str
     answer: Callable[[Case], object]
-    proof: Callable[[Case], list[int]] = lambda case: []
+    proof: Callable[[Case], list[int]]
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class Evidence:
         return [f"{name}:{number}" for number, line in enumerate(self.lines[name], 1) if text in line]
 
 
-def of_exercise(questions: ModuleType, name: str, text: str, proof: Callable[[Case], list[int]] = lambda case: []) -> Finding:
-    """A question of the lab's exercise, said so that it tells nothing of the case."""
+def of_exercise(questions: ModuleType, name: str, text: str, proof: Callable[[Case], list[int]] | None = None) -> Finding:
+    """A question of the lab's exercise, said so that it tells nothing of the case. What asks for a frame needs no other proof."""
     (question,) = (each for each in questions.QUESTIONS if each.id == name)
     kind = next(kind for kind, shape in KINDS.items() if shape is question.shape)
-    return Finding(name, text, kind, question.answer, proof)
+    return Finding(name, text, kind, question.answer, proof or (lambda case: [frame] if (frame := question.answer(case)) else []))
 
 
 def handshakes_between(case: Case, random: Random, server: str, port: int, kind: str) -> Finding:
@@ -122,6 +123,19 @@ def ending_frames(case: Case, port: int, side: str, sign: str) -> list[int]:
     found = exercise.endings(case)
     found = found[(found["server_port"] == port) & (found["side"] == side) & (found["sign"] == sign)]
     return [_ending_frame(case, stream) for stream in found["stream"]]
+
+
+def hello_frames(case: Case, streams: Collection[int], message: str = CLIENT_HELLO) -> list[int]:
+    """The frames of these connections' ClientHellos, or of another message of TLS."""
+    rows = case.packets
+    holds = rows["messages"].str.split(",").map(lambda messages: message in messages)
+    return [int(frame) for frame in rows.loc[holds & rows["stream"].isin(streams), "frame"]]
+
+
+def frames_of(case: Case, streams: Collection[int]) -> list[int]:
+    """Every frame of these connections."""
+    rows = case.packets
+    return [int(frame) for frame in rows.loc[rows["stream"].isin(streams), "frame"]]
 
 
 def _ending_frame(case: Case, stream: int) -> int:

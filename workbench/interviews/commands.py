@@ -43,7 +43,7 @@ def interview(
 def grade(answers: Annotated[str, typer.Argument(help="what errors call the sheet")]) -> None:
     """Grades a sheet. stdin is tar: the sheet, and every interviewer's archive that may have its key."""
     with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
-        files = {entry.name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+        files = {Path(entry.name).name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}
     try:
         code, given = sheet.parse(files.pop(archives.SHEET).decode())
         keys = [archives.read_key(data) for data in files.values()]

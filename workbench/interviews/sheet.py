@@ -91,7 +91,9 @@ def plain(answer: object) -> object:
         return " ".join(sorted(answer))
     if isinstance(answer, tuple):
         return " ".join(answer)
-    return answer.item() if hasattr(answer, "item") else answer
+    answer = answer.item() if hasattr(answer, "item") else answer
+    # As many digits as anybody would write.
+    return round(answer, 3) if isinstance(answer, float) else answer
 
 
 def write(code: str, asked: list[Asked]) -> str:
