@@ -58,10 +58,10 @@ quick: ## Lint, unit tests, compose and lab.toml checks, notebooks on the record
 test: ## Everything: quick, then the gate, the box and the interruptions on the real stack
 	@$(WORKBENCH) --measured --for all story bash tests/all.sh
 
-interview: ## An interview over a case, two archives: FOR=name, LAB= (or one is chosen), SEED= (or one is drawn), OUT=folder
-	@bash compose/interview.sh make "$(if $(filter command line environment,$(origin LAB)),$(LAB),$(CASE))" "$(FOR)" "$(SEED)" "$(OUT)"
+interview: ## An interview over a case, two archives: FOR=name, LAB= (or one is chosen), SEED= (or one is drawn), OUT=folder, LIVE=yes
+	@bash compose/interview.sh make "$(if $(filter command line environment,$(origin LAB)),$(LAB),$(CASE))" "$(FOR)" "$(SEED)" "$(OUT)" "$(filter yes,$(LIVE))"
 
-grade: ## Points for a candidate's sheet: ANSWERS=file KEY=interviewer.zip
+grade: ## Points for what a candidate handed in: ANSWERS=answers.toml or handed-in.tar.gz, KEY=interviewer.zip
 	@bash compose/interview.sh grade "$(ANSWERS)" "$(KEY)"
 
 facts: ## TLS and TCP facts of any capture as one JSON object: CAPTURE=file

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The interviewer's commands.
 #
-# interview.sh make LAB FOR SEED OUT   two archives into the folder OUT: candidate.zip and interviewer.zip
+# interview.sh make LAB FOR SEED OUT LIVE   two archives into the folder OUT: candidate.zip and interviewer.zip; LIVE=yes: with the stack
 # interview.sh grade ANSWERS KEY       points for a filled sheet; without KEY it is looked for beside the sheet and in interviews/
 #
 # Files go through a pipe: they may lie anywhere, and the workbench sees the repository only.
@@ -17,7 +17,7 @@ part=interview
 from_here() { case $1 in /*) echo "$1" ;; *) echo "$here/$1" ;; esac; }
 
 make_one() {
-  local lab=$1 whom=$2 seed=$3
+  local lab=$1 whom=$2 seed=$3 live=${5:+--live}
   out=$4
   [[ $whom =~ ^[[:alnum:]][[:alnum:]\ ._-]{0,39}$ ]] || die "FOR=$whom: whom is it for? up to 40 letters, digits, spaces, dots and dashes"
   out=$(from_here "${out:-interviews/${whom// /-}}")
@@ -28,7 +28,7 @@ make_one() {
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"; rmdir "$out" 2>/dev/null || :' EXIT
   trap 'exit 130' INT TERM HUP
-  bash compose/workbench.sh python -m workbench interview --for "$whom" --lab "$lab" --seed "$seed" >"$fresh/both.tar"
+  bash compose/workbench.sh python -m workbench interview --for "$whom" --lab "$lab" --seed "$seed" ${live:+"$live"} >"$fresh/both.tar"
   tar -x -m -f "$fresh/both.tar" -C "$fresh"
   mv "$fresh/candidate.zip" "$fresh/interviewer.zip" "$out/"
   say "$out/candidate.zip is for the candidate, $out/interviewer.zip for you alone"
@@ -43,7 +43,10 @@ grade_one() {
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"' EXIT
   trap 'exit 130' INT TERM HUP
-  cp "$answers" "$fresh/answers.toml"
+  case $answers in
+    *.tar.gz) tar -x -z -f "$answers" -C "$fresh" 2>/dev/null || die "$1: not an archive that make hand-in made" ;;
+    *) cp "$answers" "$fresh/answers.toml" ;;
+  esac
   if [ -n "$key" ]; then
     key=$(from_here "$key")
     [ -r "$key" ] || die "$2: no such file, or not to be read by $(id -un)"
@@ -57,7 +60,7 @@ grade_one() {
 }
 
 case ${1:-} in
-  make) make_one "${2:-}" "${3:-}" "${4:-}" "${5:-}" ;;
+  make) make_one "${2:-}" "${3:-}" "${4:-}" "${5:-}" "${6:-}" ;;
   grade) grade_one "${2:-}" "${3:-}" ;;
   *) die "make or grade?" ;;
 esac

@@ -4,6 +4,7 @@ from workbench import lab
 from workbench.connections import CLIENT_HELLO, SERVER_HELLO
 from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, frames_of, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
+from workbench.interviews.live import Live
 
 questions = lab.load("nbproc_ssl").part("questions")
 PLAIN, TLS = questions.PLAIN, questions.TLS
@@ -46,6 +47,12 @@ KEPT = Kept(
         "load": "clients over TLS",
         "probe": "asks for the page over plain HTTP, fifty times a second, and over TLS now and then",
     },
+)
+#: The live form: the broken stack, without what only other scenarios need.
+LIVE = Live(
+    brings=["haproxy", "nginx/nginx.conf", "nginx/start.sh", "clients"],
+    words={"TEST ONLY incident-labs": "TEST ONLY platform-test", "labels: {incident-labs: box}": "labels: {platform: box}"},
+    cut={},
 )
 #: Milliseconds in which a ClientHello is answered at once, and from how many times the median of those alone on a request has
 #: waited, and up to how many it has not.

@@ -13,6 +13,7 @@ from workbench.interviews.asking import (
     of_exercise,
 )
 from workbench.interviews.evidence import Kept
+from workbench.interviews.live import Live
 
 questions = lab.load("quiet_shutdown").part("questions")
 
@@ -44,6 +45,21 @@ TELLING = ["quiet shutdown", "quiet_shutdown", "no_ssl_reuse", "close_notify.c"]
 THINNED = 0.03
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
+#: The live form: the broken stack, without what only other scenarios need.
+LIVE = Live(
+    brings=["haproxy/haproxy.cfg", "haproxy/start.sh", "haproxy/Dockerfile", "java", "nginx"],
+    words={
+        "TEST ONLY incident-labs": "TEST ONLY platform-test",
+        "labels: {incident-labs: box}": "labels: {platform: box}",
+        "incidentlabs": "platformteam",
+        "jetty.fixed": "jetty.another",
+    },
+    cut={
+        "haproxy/Dockerfile": [r"ARG TOOLS=.*\n", r"FROM \$\{TOOLS\} AS preload\n(?:.+\n)+\n", r"COPY --from=preload .*\n"],
+        "haproxy/start.sh": [r".*PRELOAD.*\n"],
+        "compose.yaml": [r" +PRELOAD: .*\n", r", TOOLS: [^}]*\}\"(?=\})"],
+    },
+)
 KEPT = Kept(
     counters={
         "haproxy": ["key_rate", "connections", "lines_up"],

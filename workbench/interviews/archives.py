@@ -6,14 +6,14 @@ import json
 import re
 import zipfile
 
-from workbench.interviews import sheet
+from workbench.interviews import live, sheet
 from workbench.interviews.making import EVIDENCE, FINDINGS, FIX, MECHANISM, Interview
 from workbench.interviews.sheet import Asked
 from workbench.lab import LabError
 
 CANDIDATE, INTERVIEWER, KEY, SHEET = "candidate.zip", "interviewer.zip", "key.json", "answers.toml"
 #: Headings of a lab's INTERVIEW.md.
-SITUATION, HEADINGS = "Situation", ("For whom", "Time", "Good paths", "Weak paths", "Follow-ups")
+SITUATION, LIVE, HEADINGS = "Situation", "Live", ("For whom", "Time", "Good paths", "Weak paths", "Follow-ups")
 #: What each file of the evidence is.
 _FILES = {
     "wire.pcapng": "recorded where the situation says",
@@ -50,9 +50,25 @@ def candidate(made: Interview) -> bytes:
 
 Find out what goes on, and answer the questions of `{SHEET}` in that file. Any tool will do; Wireshark and a text editor are
 enough. Nothing has to be guessed: whatever is asked for is in the evidence, and the evidence may also say that all is well.
-Then hand in `{SHEET}`.
+{_live_part(made) if made.live else f"Then hand in `{SHEET}`."}
 """
-    return _zipped({"README.md": page.encode(), SHEET: sheet.write(made.code, made.asked).encode(), **evidence})
+    stack = live.files(made.lab, made.lab.part("interview").LIVE) if made.live else {}
+    return _zipped({"README.md": page.encode(), SHEET: sheet.write(made.code, made.asked).encode(), **evidence, **stack})
+
+
+def _live_part(made: Interview) -> str:
+    """About the stack that goes with the evidence; its names and addresses are its own."""
+    copies = " and ".join(f"`{live.FOLDER}/{name}`" for name in made.lab.learner.copies)
+    return f"""
+## The system itself
+
+`{live.FOLDER}/` is the same system, small enough for a machine with Docker: `make -C {live.FOLDER} up` brings it up, and applies
+what you changed; `make -C {live.FOLDER} down` ends it. Its names, ports and addresses are its own.
+
+{sections(made)[LIVE]}
+
+Only {copies} may be changed. `make -C {live.FOLDER} hand-in` puts them and `{SHEET}` into `handed-in.tar.gz`: hand in that.
+"""
 
 
 def interviewer(made: Interview, whom: str) -> bytes:
@@ -61,7 +77,7 @@ def interviewer(made: Interview, whom: str) -> bytes:
 
 
 def _key(made: Interview, whom: str) -> str:
-    entry = {"interview": made.code, "for": whom, "lab": made.lab.name, "seed": made.seed, "origin": made.origin}
+    entry = {"interview": made.code, "for": whom, "lab": made.lab.name, "seed": made.seed, "live": made.live, "origin": made.origin}
     return json.dumps(entry | {"cause": made.cause, "asked": [dataclasses.asdict(each) for each in made.asked]}, indent=1) + "\n"
 
 
@@ -76,7 +92,7 @@ def read_key(archive: bytes) -> tuple[dict, list[Asked]]:
 
 
 def _guide(made: Interview, whom: str) -> str:
-    parts = sections(made)
+    parts, again = sections(made), " LIVE=yes" if made.live else ""
     is_incident = made.cause == made.lab.part("interview").INCIDENT
     rows = "\n".join(
         f"| {number} | {each.id} | {each.points} | {each.right} | {_shown(each)} |" for number, each in enumerate(made.asked, 1)
@@ -88,7 +104,7 @@ def _guide(made: Interview, whom: str) -> str:
 
 Case {made.lab.case}, `{made.lab.name}`: {made.lab.title}.
 {"The evidence shows the incident" if is_incident else "A look-alike: the evidence does not show the incident"}, made from the
-recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}` makes it again.
+recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}{again}` makes it again.
 
 {made.lab.part("interview").CAUSES[made.cause].says}
 

@@ -6,31 +6,33 @@ import secrets
 import sys
 import tarfile
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from workbench import console, lab
-from workbench.interviews import archives, grading, making, sheet
+from workbench import console, lab, learner
+from workbench.interviews import archives, grading, live, making, sheet
 from workbench.interviews.grading import Grade
 from workbench.lab import LabError
+from workbench.learner import Seat
 
 
 def interview(
     whom: Annotated[str, typer.Option("--for", help="the candidate's name, for the interviewer's archive only")],
     name: Annotated[str, typer.Option("--lab", help="a lab or a case's number; without it one is chosen by the seed")] = "",
     seed: Annotated[str, typer.Option(help="the same seed makes the same interview; without it a new one is drawn")] = "",
+    with_stack: Annotated[bool, typer.Option("--live", help="with the broken stack, to bring up and to change")] = False,
 ) -> None:
     """Writes both archives of an interview to stdout, as tar."""
     seed = seed or secrets.token_hex(8)
-    able = [each for each in lab.names() if (lab.load(each).folder / "interview.py").is_file()]
+    able = [each for each in lab.names() if _able(each, with_stack)]
     chosen = lab.load(name).name if name else random.Random(f"lab\0{seed}").choice(able)
     if chosen not in able:
-        raise LabError(f"LAB={name}: no interview is made of it; there is: {', '.join(able)}")
+        raise LabError(f"LAB={name}: no {'live ' if with_stack else ''}interview is made of it; there is: {', '.join(able)}")
     with tempfile.TemporaryDirectory() as folder, console.step("making the interview"):
-        made = making.make(chosen, seed, Path(folder) / "interview")
+        made = making.make(chosen, seed, Path(folder) / "interview", live=with_stack)
         files = {archives.CANDIDATE: archives.candidate(made), archives.INTERVIEWER: archives.interviewer(made, whom)}
     with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as tar:
         for each, data in files.items():
@@ -40,13 +42,18 @@ def interview(
     console.err.print(f"interview {made.code} for {whom}: case {made.lab.case}, SEED={seed}", markup=False)
 
 
+def _able(name: str, with_stack: bool) -> bool:
+    chosen = lab.load(name)
+    return (chosen.folder / "interview.py").is_file() and (not with_stack or hasattr(chosen.part("interview"), "LIVE"))
+
+
 def grade(answers: Annotated[str, typer.Argument(help="what errors call the sheet")]) -> None:
     """Grades a sheet. stdin is tar: the sheet, and every interviewer's archive that may have its key."""
     with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
-        files = {Path(entry.name).name: tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+        files = {PurePosixPath(entry.name).as_posix(): tar.extractfile(entry).read() for entry in tar if entry.isfile()}
     try:
-        code, given = sheet.parse(files.pop(archives.SHEET).decode())
-        keys = [archives.read_key(data) for data in files.values()]
+        code, given = sheet.parse(files[archives.SHEET].decode())
+        keys = [archives.read_key(data) for name, data in files.items() if name.endswith(".zip")]
         found = [(entry, asked) for entry, asked in keys if entry["interview"] == code]
         if not found:
             raise LabError(
@@ -54,11 +61,29 @@ def grade(answers: Annotated[str, typer.Argument(help="what errors call the shee
             )
         entry, asked = found[0]
         grades = grading.grade(asked, given)
+    except KeyError:
+        raise LabError(f"{answers}: there is no {archives.SHEET} in it") from None
     except UnicodeDecodeError:
         raise LabError(f"{answers}: not a text in UTF-8") from None
     except sheet.SheetError as error:
         raise LabError(f"{answers}: {error}") from None
     console.out.print(_table(entry, grades))
+    if entry["live"]:
+        _take_a_seat(entry, files)
+
+
+def _take_a_seat(entry: dict, files: dict[str, bytes]) -> None:
+    """Puts what a candidate changed where a check of the case finds it."""
+    seat = Seat(lab.load(entry["lab"]), f"i{entry['interview']}")
+    handed_in = {name: files[f"{live.FOLDER}/{name}"] for name in seat.lab.learner.copies if f"{live.FOLDER}/{name}" in files}
+    if not handed_in:
+        console.out.print(f"nothing of {live.FOLDER}/ was handed in: no points for the fix")
+        return
+    learner.copy(seat)
+    spec = seat.lab.part("interview")
+    for name, data in handed_in.items():
+        (seat.copy / name).write_text(live.back(seat.lab, spec.LIVE, data.decode()))
+    console.out.print(f"{seat.command('check')} runs what was changed: {making.FIX} points if the incident is gone")
 
 
 def _table(entry: dict, grades: list[Grade]) -> Table:

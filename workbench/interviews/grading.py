@@ -21,7 +21,9 @@ def grade(asked: list[Asked], answers: dict[str, object]) -> list[Grade]:
     right = {each.id: sheet.read([each], {each.id: each.right}).get(each.id) for each in asked}
     grades = []
     for each in asked:
-        if each.id not in given:
+        if each.kind == "change":
+            grades.append(Grade(each, 0, "measured by itself: see below"))
+        elif each.id not in given:
             grades.append(Grade(each, 0, "no answer"))
         elif each.kind == "places":
             found = given.get("mechanism") == right["mechanism"]

@@ -37,12 +37,14 @@ class Interview:
     mask: Mask
     asked: list[Asked]
     folder: Path
+    #: Whether the broken stack goes with it, and the fix is what is changed there.
+    live: bool
 
 
-def code_of(name: str, seed: str) -> str:
+def code_of(name: str, seed: str, *, live: bool) -> str:
     """What an interview is called on everything that a candidate gets: nobody finds the lab or the seed from it without knowing
     them."""
-    return hashlib.sha256(f"{name}\0{seed}".encode()).hexdigest()[:10]
+    return hashlib.sha256(f"{name}\0{seed}\0{live}".encode()).hexdigest()[:10]
 
 
 def stream_of(name: str, seed: str) -> bytes:
@@ -59,12 +61,17 @@ def origin_of(spec: ModuleType, random: Random) -> tuple[str, str]:
     return cause, random.choice([scenario for scenario, each in spec.ORIGINS.items() if each == cause])
 
 
-def make(name: str, seed: str, folder: Path) -> Interview:
-    """The interview over a lab for a seed; the same for the same. `folder` gets the evidence."""
+def make(name: str, seed: str, folder: Path, *, live: bool = False) -> Interview:
+    """The interview over a lab for a seed; the same for the same. `folder` gets the evidence. With the live stack goes the evidence
+    of that very stack. Raises LabError where a lab has none."""
     chosen = lab.load(name)
     spec = chosen.part("interview")
     random = Random(stream_of(chosen.name, seed))
     cause, origin = origin_of(spec, random)
+    if live:
+        if not hasattr(spec, "LIVE"):
+            raise LabError(f"{chosen.name}: it has no live form: what its stack is made of names the cause")
+        cause, origin = spec.INCIDENT, "broken"
     run = recording.published(chosen.name, origin)
     packets = wire.thin(wire.read(run.capture), random, spec.THINNED)
     worn = evidence.mask(run, packets, spec.HOSTS, spec.PORTS, random)
@@ -80,7 +87,8 @@ def make(name: str, seed: str, folder: Path) -> Interview:
     if (seen := spec.diagnose(found)) != cause:
         raise LabError(f"labs/{chosen.name}/interview.py: the evidence of {origin} shows {seen}, not {cause} (SEED={seed})")
     asked = _asked(spec, found, cause, worn, random)
-    return Interview(chosen, seed, code_of(chosen.name, seed), origin, cause, worn, asked, folder)
+    asked.append(_change() if live else _fix(spec, found.case, cause, worn, random))
+    return Interview(chosen, seed, code_of(chosen.name, seed, live=live), origin, cause, worn, asked, folder, live)
 
 
 def _beside(spec: ModuleType, packets: list[wire.Packet], random: Random) -> list[wire.Packet]:
@@ -120,7 +128,14 @@ def _asked(spec: ModuleType, found: Evidence, cause: str, worn: Mask, random: Ra
             shown,
         )
     )
-    return [*asked, _fix(spec, found.case, cause, worn, random)]
+    return asked
+
+
+def _change() -> Asked:
+    text = (
+        "Change the live stack so that it is well, and hand in what you changed: it is run and measured. Nothing is written here."
+    )
+    return Asked("fix", "fix", FIX, text, "change", "")
 
 
 def _fix(spec: ModuleType, case: Case, cause: str, worn: Mask, random: Random) -> Asked:

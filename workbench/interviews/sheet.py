@@ -108,7 +108,8 @@ def write(code: str, asked: list[Asked]) -> str:
         lines += ["", f"[{each.id}]", *_comment(f"{number}. {each.text} ({each.points} points)")]
         for letter, option in each.options.items():
             lines += _comment(f"{letter}) {option}", "   ")
-        lines += [*_comment(f"Answer with {_READ[each.kind][0]}."), 'answer = ""']
+        if each.kind != "change":
+            lines += [*_comment(f"Answer with {_READ[each.kind][0]}."), 'answer = ""']
     return "\n".join(lines) + "\n"
 
 
@@ -141,7 +142,7 @@ def read(asked: list[Asked], answers: Mapping[str, object]) -> dict[str, object]
     given = {}
     for name, each in known.items():
         answer = answers.get(name, "")
-        if answer in ("", []):
+        if answer in ("", []) or each.kind == "change":
             continue
         how, reads = _READ[each.kind]
         try:
