@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from workbench import lab, recording
-from workbench.interviews import archives, evidence, grading, making, sheet, wire
+from workbench.interviews import archives, evidence, grading, live, making, sheet, wire
 from workbench.interviews.making import Interview
 from workbench.interviews.sheet import SheetError
 from workbench.lab import ROOT
@@ -24,6 +24,8 @@ from workbench.lab import ROOT
 ABLE = [name for name in lab.names() if (lab.load(name).folder / "interview.py").is_file()]
 #: What TLS calls its parts tells nothing, though a lab is called by it: every sheet has it.
 VOCABULARY = {"close_notify"}
+#: Names of scenarios that are words of the stack itself.
+COMMON = {"close_notify", "ecdsa", "keep_alive", "maxconn", "nice", "redirect", "session_cache"}
 WARNINGS = re.compile(r"^\s+(\d+)\s+\w+\s+\S+\s+(.+)$", re.MULTILINE)
 
 
@@ -54,8 +56,11 @@ def files(archive: bytes) -> dict[str, bytes]:
 
 
 def telling(made: Interview) -> list[str]:
+    return telling_of(made.lab)
+
+
+def telling_of(chosen: lab.Lab) -> list[str]:
     """What would give the case away, wherever it stands."""
-    chosen = made.lab
     names = [
         chosen.name,
         chosen.name.replace("_", " "),
@@ -264,6 +269,27 @@ def test_a_key_that_is_none_is_refused():
 def test_every_interview_has_its_text():
     for name in ABLE:
         assert (ROOT / "labs" / name / "INTERVIEW.md").is_file()
+
+
+@pytest.mark.parametrize("name", [name for name in ABLE if hasattr(lab.load(name).part("interview"), "LIVE")])
+def test_the_live_stack_is_the_labs_and_tells_nothing(name, tmp_path):
+    chosen = lab.load(name)
+    stack = live.files(chosen, chosen.part("interview").LIVE)
+    words = [word for word in telling_of(chosen) if word not in VOCABULARY]
+    for path, data in stack.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+        for word in [*words, "incident", *(each for each in chosen.scenarios if each not in COMMON)]:
+            assert word.lower() not in path.lower(), f"{path}: {word}"
+            assert word.lower().encode() not in data.lower(), f"{path} says {word!r}"
+        if not path.endswith(("Makefile", ".sh")):
+            assert not re.search(rb"^[ \t]*(#|//|/\*|<!--)", data, re.MULTILINE), path
+    subprocess.run(["docker", "compose", "--project-directory", tmp_path / "live", "config", "--quiet"], check=True)
+    for copied in chosen.learner.copies:
+        again = live.back(chosen, chosen.part("interview").LIVE, stack[f"live/{copied}"].decode())
+        theirs = {live.TRAILING.sub("", line) for line in (chosen.folder / copied).read_text().splitlines()}
+        # What is cut out of a line leaves a shorter one.
+        assert len(set(again.splitlines()) - theirs) <= 1
 
 
 def call(*words: str, given: bytes = b"") -> subprocess.CompletedProcess:

@@ -104,7 +104,8 @@ def _guide(made: Interview, whom: str) -> str:
 
 Case {made.lab.case}, `{made.lab.name}`: {made.lab.title}.
 {"The evidence shows the incident" if is_incident else "A look-alike: the evidence does not show the incident"}, made from the
-recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}{again}` makes it again.
+recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}{again}` makes it
+again.
 
 {made.lab.part("interview").CAUSES[made.cause].says}
 

@@ -69,11 +69,11 @@ def grade(answers: Annotated[str, typer.Argument(help="what errors call the shee
         raise LabError(f"{answers}: {error}") from None
     console.out.print(_table(entry, grades))
     if entry["live"]:
-        _take_a_seat(entry, files)
+        take_a_seat(entry, files)
 
 
-def _take_a_seat(entry: dict, files: dict[str, bytes]) -> None:
-    """Puts what a candidate changed where a check of the case finds it."""
+def take_a_seat(entry: dict, files: dict[str, bytes]) -> None:
+    """Puts what a candidate changed where a check of the case finds it, and says how to run one."""
     seat = Seat(lab.load(entry["lab"]), f"i{entry['interview']}")
     handed_in = {name: files[f"{live.FOLDER}/{name}"] for name in seat.lab.learner.copies if f"{live.FOLDER}/{name}" in files}
     if not handed_in:

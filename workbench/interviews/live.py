@@ -11,7 +11,7 @@ FOLDER = "live"
 #: Where what the stacks of all labs share lies in a candidate's archive, and other words for what names this project.
 SHARED = {"../../../compose/images/": "../images/", "../../compose/boxed.yaml": "./boxed.yaml"}
 _HASH = re.compile(r"^[ \t]*#(?!!).*\n", re.MULTILINE)
-_TRAILING = re.compile(r"[ \t]+# .*$", re.MULTILINE)
+TRAILING = re.compile(r"[ \t]+# .*$", re.MULTILINE)
 _JAVA = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//.*\n", re.MULTILINE | re.DOTALL)
 _XML = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 MAKEFILE = """up:
@@ -89,7 +89,7 @@ def _without_comments(name: str, text: str) -> str:
     if kind == ".xml":
         return _XML.sub("", text)
     text = _HASH.sub("", text)
-    return _TRAILING.sub("", text) if kind in (".yaml", ".cfg", ".conf") else text
+    return TRAILING.sub("", text) if kind in (".yaml", ".cfg", ".conf") else text
 
 
 def _python(text: str) -> str:
