@@ -8,11 +8,11 @@ from workbench.interviews.evidence import Kept
 questions = lab.load("close_notify").part("questions")
 PORT = 8443
 #: What the client logs of TLS, and its words for having closed before the server.
-LOG, UNREAD = "specimen.log", "closing inbound before receiving"
+LOG, UNREAD = "application.log", "closing inbound before receiving"
 
-#: What hosts and ports are called in an interview: what is decrypted names the server, and so it keeps its name and port.
+#: What hosts and ports are called in an interview.
 HOSTS = {"specimen": ["accounts", "payments", "shipping"]}
-PORTS: dict[int, list[int]] = {}
+PORTS = {PORT: [9443, 7443, 10443]}
 #: Recorded runs that may be the evidence, and what goes on in each.
 ORIGINS = {
     "http_client": "unread",
@@ -39,7 +39,6 @@ KEPT = Kept(
         "specimen": "our application, which calls the partner's; the recording is from the partner's",
         "server": "the partner's",
     },
-    secrets=True,
 )
 
 

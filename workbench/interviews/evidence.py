@@ -50,8 +50,6 @@ class Kept:
     versions: list[str] = field(default_factory=list)
     #: Who takes part, by service and what it is.
     hosts: dict[str, str] = field(default_factory=dict)
-    #: Whether the capture has to be decrypted.
-    secrets: bool = False
 
 
 def mask(run: Run, packets: list[wire.Packet], hosts: dict[str, list[str]], ports: dict[int, list[int]], random: Random) -> Mask:
@@ -116,7 +114,7 @@ def _distinct(pools: dict, random: Random) -> dict:
 def write(lab: Lab, run: Run, packets: list[wire.Packet], worn: Mask, kept: Kept, folder: Path) -> None:
     """The evidence as files of a folder. `packets` wear the mask already."""
     folder.mkdir(parents=True)
-    wire.write(packets, folder / CAPTURE, wire.secrets(run.capture) if kept.secrets else "")
+    wire.write(packets, folder / CAPTURE)
     texts = {
         "hosts.txt": _hosts(run, kept),
         **{name: (run.folder / file).read_text() for name, file in kept.logs.items()},
@@ -184,7 +182,7 @@ def _config(lab: Lab, run: Run, kept: Kept) -> dict[str, str]:
     return texts
 
 
-def restored(run: Run, packets: list[wire.Packet], worn: Mask, kept: Kept, folder: Path) -> Run:
+def restored(run: Run, packets: list[wire.Packet], worn: Mask, folder: Path) -> Run:
     """The run with the evidence's capture in place of its own, in the lab's own names: what its facts and questions are read
     from. Frames have the numbers that they have in the evidence. `packets` take the mask off."""
     folder.mkdir(parents=True)
@@ -192,5 +190,5 @@ def restored(run: Run, packets: list[wire.Packet], worn: Mask, kept: Kept, folde
         if path.name != recording.CAPTURE:
             (folder / path.name).write_bytes(path.read_bytes())
     wire.undisguise(packets, worn)
-    wire.write(packets, folder / recording.CAPTURE, wire.secrets(run.capture) if kept.secrets else "")
+    wire.write(packets, folder / recording.CAPTURE)
     return Run(folder)

@@ -77,11 +77,11 @@ def make(name: str, seed: str, folder: Path, *, live: bool = False) -> Interview
     worn = evidence.mask(run, packets, spec.HOSTS, spec.PORTS, random)
     beside = _beside(spec, packets, random)
     mask_beside = evidence.mask_beside(beside, worn, random)
-    wire.disguise(packets, worn, random, randoms=not spec.KEPT.secrets)
+    wire.disguise(packets, worn, random)
     wire.disguise(beside, mask_beside, random)
     packets += beside
     evidence.write(chosen, run, packets, worn, spec.KEPT, folder / "evidence")
-    again = evidence.restored(run, packets, worn, spec.KEPT, folder / "restored")
+    again = evidence.restored(run, packets, worn, folder / "restored")
     found = _evidence(chosen, again, worn, folder)
     # Nobody is to be graded by a key that the evidence does not bear out.
     if (seen := spec.diagnose(found)) != cause:

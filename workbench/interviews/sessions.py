@@ -14,13 +14,13 @@ RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e07
 _IN_LOGS = re.compile(r"\b(?:[0-9A-F]{2} ){31}[0-9A-F]{2}\b")
 
 
-def rename(data: bytearray, key: bytes, *, randoms: bool) -> None:
+def rename(data: bytearray, key: bytes) -> None:
     """What one side sent from the first byte of a connection on, as far as it is known; in place. What is not TLS up to 1.2 is
-    left as it is. Randoms have to stay where secrets go with the capture: what they decrypt is computed with them."""
+    left as it is."""
     for begin, end, kind in _messages(data):
         body = memoryview(data)[begin + 4 : end]
         if kind in (CLIENT_HELLO, SERVER_HELLO):
-            _hello(body, kind, key, randoms=randoms)
+            _hello(body, kind, key)
         elif kind == NEW_SESSION_TICKET and len(body) > 6:
             _replace(body[6:], key)
 
@@ -47,8 +47,8 @@ def _messages(data: bytes) -> Iterator[tuple[int, int, int]]:
         at = record_end
 
 
-def _hello(body: memoryview, kind: int, key: bytes, *, randoms: bool) -> None:
-    if randoms and bytes(body[2:34]) != RETRY_RANDOM:
+def _hello(body: memoryview, kind: int, key: bytes) -> None:
+    if bytes(body[2:34]) != RETRY_RANDOM:
         kept = 8 if kind == SERVER_HELLO and bytes(body[26:34]) in DOWNGRADED else 0
         _replace(body[2 : 34 - kept], key)
     at = 35 + body[34]

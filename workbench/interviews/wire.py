@@ -73,15 +73,7 @@ def read(capture: Path) -> list[Packet]:
     return packets
 
 
-def secrets(capture: Path) -> str:
-    """The TLS secrets that go with a capture (an NSS key log), empty where none do."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "secrets"
-        _editcap("--extract-secrets", str(capture), str(log))
-        return log.read_text() if log.is_file() else ""
-
-
-def write(packets: Iterable[Packet], capture: Path, secrets: str = "") -> None:
+def write(packets: Iterable[Packet], capture: Path) -> None:
     """Writes packets in the order of their times, with checksums that are right, as pcapng without any comment."""
     with tempfile.NamedTemporaryFile(suffix=".pcap") as plain:
         writer = dpkt.pcap.Writer(plain, snaplen=262144, linktype=LINUX_SLL2)
@@ -90,10 +82,7 @@ def write(packets: Iterable[Packet], capture: Path, secrets: str = "") -> None:
             packet.ip.sum = packet.tcp.sum = 0
             writer.writepkt(bytes(packet.link), packet.time)
         plain.flush()
-        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
-            log.write(secrets)
-            log.flush()
-            _editcap("-F", "pcapng", *(["--inject-secrets", f"tls,{log.name}"] if secrets else []), plain.name, str(capture))
+        _editcap("-F", "pcapng", plain.name, str(capture))
 
 
 def _editcap(*words: str) -> None:
@@ -134,13 +123,12 @@ def scatter(packets: list[Packet], random: Random, count: int, begin: float, end
     return found
 
 
-def disguise(packets: list[Packet], mask: Mask, random: Random, *, randoms: bool = True) -> None:
-    """Puts a mask on packets, in place. Lengths stay as they are, and so does what belongs together; and, where they are asked to,
-    TLS randoms."""
+def disguise(packets: list[Packet], mask: Mask, random: Random) -> None:
+    """Puts a mask on packets, in place. Lengths stay as they are, and so does what belongs together."""
 
     def change(data: bytearray) -> None:
         data[:] = mask.in_bytes(data)
-        sessions.rename(data, mask.key, randoms=randoms)
+        sessions.rename(data, mask.key)
 
     _rewrite(packets, change)
     offsets, interface = _Offsets(random), random.randrange(2, 60)
