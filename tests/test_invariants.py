@@ -11,10 +11,19 @@ import pytest
 from composed import stack_of
 
 import workbench
-from workbench import lab, ledger, matrix, oracle, recording
+from workbench import interviews, lab, ledger, matrix, oracle, recording
 from workbench.lab import ROOT
 
-ORDER = re.search(r"console, lab.*__main__", workbench.__doc__, re.DOTALL).group().replace("\n", " ").split(", ")
+
+def order_in(doc: str, first: str, last: str) -> list[str]:
+    """Modules in the order in which they import, as their package's docstring has it."""
+    return [name.split()[0] for name in re.search(rf"{first}.*{last}", doc, re.DOTALL).group().replace("\n", " ").split(", ")]
+
+
+ORDERS = {
+    "workbench": order_in(workbench.__doc__, "console, lab", "__main__"),
+    "workbench.interviews": order_in(interviews.__doc__, "mask, sessions", "commands"),
+}
 PARTS = {"lab.toml", "lab.py", "questions.py", "compose.yaml", "README.md", "hints.md", "SOLUTION.md", "scenarios"}
 
 
@@ -91,26 +100,39 @@ def test_case_numbers_differ():
     assert len(cases) == len(set(cases))
 
 
-def test_modules_are_those_of_the_data_way():
-    assert {path.stem for path in (ROOT / "workbench").glob("*.py")} - {"__init__"} == {name.split()[0] for name in ORDER}
+@pytest.mark.parametrize("package", ORDERS)
+def test_modules_are_those_of_the_data_way(package):
+    there = {path.parent.name if path.stem == "__init__" else path.stem for path in folder_of(package).glob("*.py")}
+    inner = {path.parent.name for path in folder_of(package).glob("*/__init__.py")}
+    assert there - {folder_of(package).name} | inner == set(ORDERS[package])
 
 
-@pytest.mark.parametrize("module", [name.split()[0] for name in ORDER])
-def test_no_import_against_the_data_way(module):
-    order = [name.split()[0] for name in ORDER]
-    tree = ast.parse((ROOT / "workbench" / f"{module}.py").read_text())
-    imported = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "workbench":
-            imported |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workbench."):
-            imported.add(node.module.split(".")[1])
-    assert imported <= set(order[: order.index(module)])
+@pytest.mark.parametrize(("package", "module"), [(package, module) for package, order in ORDERS.items() for module in order])
+def test_no_import_against_the_data_way(package, module):
+    order = ORDERS[package]
+    path = folder_of(package) / f"{module}.py"
+    for each in [path] if path.is_file() else (folder_of(package) / module).glob("*.py"):
+        assert imported(each, package) - {module} <= set(order[: order.index(module)]), each
+
+
+def folder_of(package: str) -> Path:
+    return ROOT.joinpath(*package.split("."))
+
+
+def imported(path: Path, package: str) -> set[str]:
+    """The modules of a package that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}."):
+            found.add(node.module.removeprefix(f"{package}.").split(".")[0])
+    return found
 
 
 def test_the_machinery_knows_no_incident():
     words = ("haproxy", "jetty", "java", "nginx", "quiet_shutdown", "httpchk")
-    for path in (ROOT / "workbench").glob("*.py"):
+    for path in (ROOT / "workbench").rglob("*.py"):
         code = path.read_text().lower()
         # The default lab of the command line is the one exception, and it is a default, not knowledge.
         found = {word for word in words if word in code.replace('= "quiet_shutdown"', "")}

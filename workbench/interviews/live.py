@@ -12,7 +12,9 @@ FOLDER = "live"
 SHARED = {"../../../compose/images/": "../images/", "../../compose/boxed.yaml": "./boxed.yaml"}
 _HASH = re.compile(r"^[ \t]*#(?!!).*\n", re.MULTILINE)
 TRAILING = re.compile(r"[ \t]+# .*$", re.MULTILINE)
-_JAVA = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//.*\n", re.MULTILINE | re.DOTALL)
+#: Files in which comments begin with #; the others are source code with /* */ and //.
+_COMMENTED_BY_HASH = {"", ".cfg", ".conf", ".config", ".sh", ".sha256", ".yaml"}
+_SLASHES = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//.*\n", re.MULTILINE | re.DOTALL)
 _XML = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 MAKEFILE = """up:
 \tdocker compose up --build --detach --wait
@@ -84,10 +86,10 @@ def _without_comments(name: str, text: str) -> str:
     kind = Path(name).suffix
     if kind == ".py":
         return _python(text)
-    if kind == ".java":
-        return _JAVA.sub("", text)
     if kind == ".xml":
         return _XML.sub("", text)
+    if kind not in _COMMENTED_BY_HASH:
+        return _SLASHES.sub("", text)
     text = _HASH.sub("", text)
     return TRAILING.sub("", text) if kind in (".yaml", ".cfg", ".conf") else text
 

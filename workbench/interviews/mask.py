@@ -13,7 +13,7 @@ HTTP_DATE = "%a, %d %b %Y %H:%M:%S GMT"
 #: The validity of a certificate (ASN.1's UTCTime, 13 characters).
 UTC_TIME = re.compile(rb"(?<=\x17\x0d)\d{12}(?=Z)")
 IN_BYTES = re.compile(rb"\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT\b")
-#: Dates in logs: HAProxy's and nginx's, Java's, and seconds since the epoch.
+#: Dates in logs.
 IN_LOGS = {
     re.compile(r"\b\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\b"): "%Y/%m/%d %H:%M:%S",
     re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"): "%Y-%m-%d %H:%M:%S",
@@ -99,14 +99,14 @@ class Mask:
 
     @functools.cached_property
     def _names(self) -> re.Pattern[bytes]:
-        """A host's name as a host's, web-1 with its web: not nginx/1.26, nor /run/nginx, nor the
-        process "nginx"."""
+        """A host's name as a host's, web-1 with its web: not web/1.26, nor /run/web, nor the
+        process "web"."""
         any_of = "|".join(map(re.escape, sorted(self._said, key=len, reverse=True)))
         in_urls, alone = rf"(?<=//)(?:{any_of})(?!\w|-\w\w)", rf"(?<![\w./\"-])(?:{any_of})(?!\w|-\w\w|/| version)"
         return re.compile(f"{in_urls}|{alone}".encode())
 
     def _date(self, text: str, form: str) -> str:
-        # Java calls the hour after midnight 24.
+        # Some call the hour after midnight 24.
         text = re.sub(r"(?<=[ T])24(?=:\d\d:\d\d)", "00", text)
         then = datetime.datetime.strptime(text, form) + datetime.timedelta(seconds=self.seconds)
         return then.strftime(form)

@@ -26,7 +26,7 @@ def rename(data: bytearray, key: bytes) -> None:
 
 
 def in_text(text: str, key: bytes) -> str:
-    """Session ids in a log, as Java writes them."""
+    """Session ids in a log: bytes in hexadecimal, with spaces between them."""
     return _IN_LOGS.sub(lambda found: _other(bytes.fromhex(found[0]), key).hex(" ").upper(), text)
 
 
