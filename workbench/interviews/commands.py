@@ -15,6 +15,7 @@ from rich.table import Table
 from workbench import console, lab, learner
 from workbench.interviews import archives, grading, live, making, sheet
 from workbench.interviews.grading import Grade
+from workbench.interviews.sheet import Asked
 from workbench.lab import LabError
 from workbench.learner import Seat
 
@@ -51,18 +52,12 @@ def grade(answers: Annotated[str, typer.Argument(help="what errors call the shee
     """Grades a sheet. stdin is tar: the sheet, and every interviewer's archive that may have its key."""
     with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
         files = {PurePosixPath(entry.name).as_posix(): tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+    if archives.SHEET not in files:
+        raise LabError(f"{answers}: there is no {archives.SHEET} in it")
     try:
         code, given = sheet.parse(files[archives.SHEET].decode())
-        keys = [archives.read_key(data) for name, data in files.items() if name.endswith(".zip")]
-        found = [(entry, asked) for entry, asked in keys if entry["interview"] == code]
-        if not found:
-            raise LabError(
-                f"{answers}: no key of the interview {code} among {len(keys)}; KEY=folder/{archives.INTERVIEWER} names it"
-            )
-        entry, asked = found[0]
+        entry, asked = _key(answers, code, [data for name, data in files.items() if name.endswith(".zip")])
         grades = grading.grade(asked, given)
-    except KeyError:
-        raise LabError(f"{answers}: there is no {archives.SHEET} in it") from None
     except UnicodeDecodeError:
         raise LabError(f"{answers}: not a text in UTF-8") from None
     except sheet.SheetError as error:
@@ -70,6 +65,23 @@ def grade(answers: Annotated[str, typer.Argument(help="what errors call the shee
     console.out.print(_table(entry, grades))
     if entry["live"]:
         take_a_seat(entry, files)
+
+
+def _key(answers: str, code: str, interviewers: list[bytes]) -> tuple[dict, list[Asked]]:
+    """The key of an interview. One that cannot be read is no hindrance where another fits. Raises LabError."""
+    unreadable = None
+    for data in interviewers:
+        try:
+            entry, asked = archives.read_key(data)
+        except LabError as error:
+            unreadable = error
+            continue
+        if entry["interview"] == code:
+            return entry, asked
+    if unreadable:
+        raise unreadable
+    said = f"no key of the interview {code} among {len(interviewers)}; KEY=folder/{archives.INTERVIEWER} names it"
+    raise LabError(f"{answers}: {said}")
 
 
 def take_a_seat(entry: dict, files: dict[str, bytes]) -> None:
