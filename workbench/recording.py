@@ -304,7 +304,9 @@ def _tool(*command: object) -> str:
 
 def _versions(lab: Lab, running: Stack) -> dict[str, str]:
     def ask(version: Version) -> str:
-        return running.exec(version.service, version.command).strip().splitlines()[0]
+        said = running.exec(version.service, version.command).strip().splitlines()
+        # Some runtimes tell first of options that they were given.
+        return next(line for line in said if not line.startswith("Picked up "))
 
     with ThreadPoolExecutor() as pool:
         return dict(zip(lab.versions, pool.map(ask, lab.versions.values()), strict=True))
