@@ -190,6 +190,7 @@ def test_every_origin_bears_out_its_cause_and_both_kinds_occur(name, tmp_path):
     assert seen == spec.ORIGINS
 
 
+@pytest.mark.many
 def test_the_mask_can_be_taken_off_again(name, tmp_path):
     made = making.make(name, "mask", tmp_path / "made")
     for path in (made.folder / "evidence").glob("*.txt"):
@@ -220,9 +221,9 @@ def test_what_is_no_sheet_is_refused(text, says):
 
 
 ASKED = {
-    "count": (7, ["seven", 1.5, -1, True]),
+    "count": (7, ["seven", 1.5, "1.5", -1, True]),
     "share": (0.5, ["half", 2, -0.1, True]),
-    "frame": (12, ["12", -1, False]),
+    "frame": (12, ["x12", -1, False]),
     "ending": ("client RST", ["RST", "nobody FIN", 3]),
     "milliseconds": (12.5, ["12 ms", -1, float("nan")]),
     "letter": ("b", ["b c", 2, "ä", "f"]),
@@ -245,6 +246,21 @@ def test_an_answer_that_is_not_written_as_asked_is_refused_by_name(kind):
             sheet.read([asked], {"question": answer})
     with pytest.raises(SheetError, match="there is no such question"):
         sheet.read([asked], {"other": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "quoted", "meant"),
+    [
+        ("count", "13", 13),
+        ("share", " 0.25 ", 0.25),
+        ("frame", "0", None),
+        ("milliseconds", "34.5", 34.5),
+        ("places", "12, 345, counters.csv:67", (12, 345, "counters.csv:67")),
+    ],
+)
+def test_a_number_in_quotes_is_a_number(kind, quoted, meant):
+    asked = sheet.Asked("question", "finding", 10, "?", kind, meant)
+    assert sheet.read([asked], {"question": quoted}) == {"question": meant}
 
 
 def test_open_answers_cost_their_points_only():
@@ -358,6 +374,7 @@ def test_a_case_of_which_there_is_none_is_refused():
     assert "there is no case 17" in done.stderr.decode()
 
 
+@pytest.mark.many
 def test_without_a_case_the_seed_chooses_one():
     codes = {
         re.search(r"case (\d+)", call("interview", "--for", "x", "--seed", seed).stderr.decode())[1]

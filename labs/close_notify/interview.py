@@ -31,6 +31,7 @@ THINNED = 0.0
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
 KEPT = Kept(
+    says=("All requests were made one after another."),
     logs={LOG: "specimen.txt"},
     counters={"usage.specimen": ["cpu_seconds"], "usage.server": ["cpu_seconds"]},
     variables={"specimen": ["JRE", "HTTPCLIENT", "HTTPCORE", "TLS", "URL"], "server": ["JRE", "CONNECTION"]},

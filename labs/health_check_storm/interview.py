@@ -35,6 +35,10 @@ THINNED = 0.08
 BESIDE = [("quiet_shutdown", "httpchk"), ("quiet_shutdown", "jetty_9_4_12")]
 _ZONES = ("a", "b", "c")
 KEPT = Kept(
+    says=(
+        "`checks` are connections that a mesh has seen opened and ended without a byte, `down_a` how many services take mesh-a for "
+        "dead, `took` the seconds that a request took which began at that time, and `by` the zone that answered it."
+    ),
     counters={
         "nodes": ["nodes", "services", *(f"down_{zone}" for zone in _ZONES)],
         "request": ["zone", "by", "took"],
@@ -48,7 +52,7 @@ KEPT = Kept(
     variables={"grid-a": ["ZONES", "SERVICES"]},
     versions=["haproxy"],
     hosts={
-        "sg": "mesh-a, as the nodes reach it; the recording is from before it",
+        "sg": "mesh-a, as the nodes reach it: the recording is made there, before anything is held back",
         "mesh-b": "the same for zone b",
         "mesh-c": "the same for zone c",
         "grid-a": "the first node of zone a; its fellows have addresses of the same network",
@@ -102,7 +106,14 @@ CAUSES = {
         "bears no more, and checks get lost though mesh-a is well.",
         (
             Proof("a SYN to mesh-a is lost", _lost),
-            Proof("a check: opened and reset without a byte", lambda found: _checks(found, answered=False)),
+            Proof(
+                "a check: opened and reset without a byte, or how many services check for themselves",
+                lambda found: [
+                    *_checks(found, answered=False),
+                    *found.matching("service.cfg", " check"),
+                    *found.matching("variables.txt", "SERVICES"),
+                ],
+            ),
         ),
     ),
     "one_client": Cause(
@@ -140,7 +151,8 @@ def findings(case, random) -> list[Finding]:
         of_exercise(
             questions,
             "rate",
-            "How many new connections begin in the first two seconds of the capture? (A SYN that is sent again begins none.)",
+            "How many new connections, to whomever, begin in the first two seconds of the capture? (A SYN that is sent again "
+            "begins none.)",
             lambda case: [
                 int(frame) for frame in questions.syns(case).drop_duplicates("stream")["frame"].iloc[: questions.at_first(case)]
             ],
@@ -153,7 +165,7 @@ def findings(case, random) -> list[Finding]:
         of_exercise(
             questions,
             "again",
-            "How many SYNs repeat an earlier SYN of the same connection?",
+            "How many SYNs repeat an earlier SYN of the same connection (as Wireshark counts retransmissions)?",
             lambda case: [int(frame) for frame in questions.syns(case)[questions.syns(case)["stream"].duplicated()]["frame"]],
         ),
         of_exercise(

@@ -35,6 +35,7 @@ THINNED = 0.08
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
 KEPT = Kept(
+    says=("`sockets.txt` is what `ss -tplen` says at haproxy."),
     counters={"usage.haproxy": ["cpu_seconds"], "usage.nginx": ["cpu_seconds"]},
     logs={"sockets.txt": "ss.txt"},
     config={
@@ -104,7 +105,10 @@ CAUSES = {
         "computed, plain HTTP as well.",
         (
             Proof("a plain request waits beside TLS", _waiting),
-            Proof("a ClientHello waits as well, for those before it", lambda found: _hellos(found, late=True)),
+            Proof(
+                "a ClientHello waits as well, for those before it, or there is but one loop",
+                lambda found: _hellos(found, late=True) + found.matching("haproxy.cfg", "nbthread 1"),
+            ),
         ),
     ),
     "slow_page": Cause(

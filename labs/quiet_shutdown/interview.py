@@ -61,6 +61,10 @@ LIVE = Live(
     },
 )
 KEPT = Kept(
+    says=(
+        "`key_rate` is how many TLS keys haproxy computes a second for connections to its servers, `connections` how many it has "
+        "opened, and `lines_up` how many servers it takes for well."
+    ),
     counters={
         "haproxy": ["key_rate", "connections", "lines_up"],
         "usage.haproxy": ["cpu_seconds"],
@@ -119,13 +123,23 @@ CAUSES = {
     "not_offered": Cause(
         "The load balancer offers no session at all in its checks; whoever offers one to the same services resumes it.",
         (
-            Proof("a check that offers nothing", _nothing_offered),
+            Proof(
+                "a check that offers nothing", lambda found: _nothing_offered(found) + found.matching("haproxy.cfg", "no-ssl-reuse")
+            ),
             Proof("the same Java resumes for somebody else", lambda found: _hellos(found.case, BY_HAND, "resumed", offered=True)),
         ),
     ),
     "well": Cause(
         "Nothing is wrong with the checks: they resume their sessions.",
-        (Proof("a check of a Java service is resumed", lambda found: _hellos(found.case, CHECKED, "resumed", offered=True)),),
+        (
+            Proof(
+                "a check of a Java service is resumed, or no key is computed",
+                lambda found: [
+                    *_hellos(found.case, CHECKED, "resumed", offered=True),
+                    *found.matching("counters.csv", "key_rate,0"),
+                ],
+            ),
+        ),
     ),
     "no_cache": Cause("The Java services keep no sessions, so that nobody can resume one with them."),
     "tickets": Cause("The services encrypt session tickets with keys of their own each, and cannot read each other's."),
@@ -151,7 +165,8 @@ def findings(case, random):
         of_exercise(
             questions,
             "offers",
-            f"In how many of the finished handshakes with specimen:{CHECKED} does the client offer a session?",
+            f"In how many of the finished handshakes with specimen:{CHECKED} does the client offer a session, by an id "
+            "or a ticket that is not empty?",
             lambda case: hello_frames(case, questions.finished(case, CHECKED).query("session_offered")["stream"]),
         ),
         of_exercise(
@@ -163,7 +178,8 @@ def findings(case, random):
         of_exercise(
             questions,
             "ending_nginx",
-            f"How do the connections to nginx:{NGINX} end, mostly: which side begins to end them, and with what?",
+            f"How do the connections to nginx:{NGINX} end, mostly: which side begins to end them, and with what (its first "
+            "alert, FIN or RST; an encrypted alert is a close_notify)?",
             lambda case: [frame for sign in ("FIN", "RST", "close_notify") for frame in ending_frames(case, NGINX, "client", sign)],
         ),
     ]

@@ -36,6 +36,11 @@ THINNED = 0.08
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
 KEPT = Kept(
+    says=(
+        "`took` and `status` are of a request that a partner's node began at that time (milliseconds; 403: his gateway gave up), "
+        "`way` says whether it asked for a new session or for a resumed one. `stamped` tells of the message with WS-Security, "
+        "`names` which security providers the server's Java has, in their order."
+    ),
     counters={
         "usage.server": ["cpu_seconds", "memory_bytes"],
         "usage.gateway": ["cpu_seconds"],
@@ -96,8 +101,11 @@ CAUSES = {
         (
             Proof("a new session's ClientHello waits", lambda found: _hellos(found, offered=False, late=True)),
             Proof(
-                "a resumed session is answered meanwhile",
-                lambda found: _after_the_first_late(found, _hellos(found, offered=True, late=False)),
+                "a resumed session is answered meanwhile, or another provider has come before the JDK's",
+                lambda found: [
+                    *_after_the_first_late(found, _hellos(found, offered=True, late=False)),
+                    *found.matching("counters.csv", "names,SUN BC"),
+                ],
             ),
         ),
     ),

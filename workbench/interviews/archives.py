@@ -21,6 +21,8 @@ _FILES = {
     "versions.txt": "what runs",
     "variables.txt": "options that services are started with",
     "counters.csv": "counters over time (UTC); `cpu_seconds` and counts add up from each service's start",
+    "application.log": "lines of its log",
+    "gateway.log": "lines of its log",
 }
 
 
@@ -45,6 +47,9 @@ def candidate(made: Interview) -> bytes:
 ## What there is
 
 {listed}
+
+{made.mask.text(made.lab.part("interview").KEPT.says)} The recording has most of the connections of its
+time, not all. Whoever is not in `hosts.txt`, nor in a group that is named there, uses the same network and is no part of this.
 
 ## What to do
 

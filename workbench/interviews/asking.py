@@ -111,7 +111,7 @@ def end_of_one(case: Case, random: Random, server: str, port: int) -> Finding:
     end = ends.set_index("stream").loc[chosen.name]
     text = (
         f"Take the connection from {chosen['client']}:{chosen['client_port']} to {server}:{port}. Which side begins to end it, "
-        "and with what? (An alert that is encrypted and comes last is a close_notify.)"
+        "and with what? What counts is its first alert, FIN or RST; an encrypted alert is a close_notify."
     )
     return Finding(
         "end_of_one", text, "ending", lambda case: (end["side"], end["sign"]), lambda case: [_ending_frame(case, chosen.name)]

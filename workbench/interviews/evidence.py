@@ -48,6 +48,8 @@ class Kept:
     variables: dict[str, list[str]] = field(default_factory=dict)
     #: Versions, by their names in lab.toml.
     versions: list[str] = field(default_factory=list)
+    #: What the counters mean, in a sentence or two.
+    says: str = ""
     #: Who takes part, by service and what it is.
     hosts: dict[str, str] = field(default_factory=dict)
 

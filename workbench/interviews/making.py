@@ -121,8 +121,8 @@ def _asked(spec: ModuleType, found: Evidence, cause: str, worn: Mask, random: Ra
             "evidence",
             "reasoning",
             EVIDENCE,
-            "What proves it? Give one to three frames of the capture, or lines of the other files, which together show that it is "
-            "so. What shows nothing of it counts against what does.",
+            "What proves it? Give one to three frames of the capture, or lines of the other files: something for each thing that "
+            "your explanation claims. What shows none of them counts against what does.",
             "places",
             [each[0] for each in shown],
             shown,
@@ -153,7 +153,8 @@ def _fix(spec: ModuleType, case: Case, cause: str, worn: Mask, random: Random) -
         "fix",
         "fix",
         FIX,
-        "Each of these changes is made alone, to what the evidence shows. After which of them is it well? Name all.",
+        "Each of these changes is made alone, to the system as the evidence shows it. Which of them end what is complained of? "
+        "Name all. Where nothing is wrong, choose the one that says so.",
         "letters",
         plain(frozenset(letter for letter, each in _lettered(listed) if each in some)),
         [],

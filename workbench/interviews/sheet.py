@@ -1,5 +1,6 @@
 """The question sheet: what is asked, how an answer is written, and how what was written is read."""
 
+import contextlib
 import textwrap
 import tomllib
 from collections.abc import Mapping
@@ -31,7 +32,17 @@ class Asked:
     options: dict[str, str] = field(default_factory=dict)
 
 
+def _number(answer: object) -> object:
+    """Whoever leaves the quotes where they are has written a number all the same."""
+    if isinstance(answer, str):
+        for kind in (int, float):
+            with contextlib.suppress(ValueError):
+                return kind(answer)
+    return answer
+
+
 def _frame(answer: object) -> int | None:
+    answer = _number(answer)
     return None if answer == 0 and answer is not False else FRAME.read(answer)
 
 
@@ -50,7 +61,8 @@ def _letter(answer: object) -> frozenset[str]:
 
 
 def _places(answer: object) -> tuple[int | str, ...]:
-    places = answer if isinstance(answer, list) else [answer]
+    places = [each.strip() for each in answer.split(",")] if isinstance(answer, str) else answer
+    places = [_number(place) for place in (places if isinstance(places, list) else [places])]
     if not 0 < len(places) <= PLACES:
         raise Malformed(f"From one to {PLACES} are asked for.")
     for place in places:
@@ -72,11 +84,14 @@ KINDS: dict[str, Shape] = {
     "milliseconds": MILLISECONDS,
 }
 _READ = {
-    "count": ("a whole number", COUNT.read),
-    "share": ("a share between 0 and 1; two decimals are enough", SHARE.read),
+    "count": ("a whole number", lambda answer: COUNT.read(_number(answer))),
+    "share": ("a share between 0 and 1; two decimals are enough", lambda answer: SHARE.read(_number(answer))),
     "frame": ("a frame number, or 0 if there is no such frame", _frame),
     "ending": ('two words: client or server, and FIN, RST or close_notify, such as "client RST"', ENDING.read),
-    "milliseconds": ("a number of milliseconds; a tenth more or less does not matter", MILLISECONDS.read),
+    "milliseconds": (
+        "a number of milliseconds; a tenth more or less does not matter",
+        lambda answer: MILLISECONDS.read(_number(answer)),
+    ),
     "letter": ('one letter, such as "a"', _letter),
     "letters": ('all letters that apply, such as "a" or "a c"', _letters),
     "places": ('a list of frames and lines, such as [12, 345] or [12, "counters.csv:67"]', _places),
