@@ -1,6 +1,7 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
 from workbench import lab
+from workbench.connections import CLIENT_HELLO, SERVER_HELLO
 from workbench.exercise import Case
 from workbench.interviews.asking import (
     Cause,
@@ -88,9 +89,10 @@ KEPT = Kept(
 
 
 def _hellos(case: Case, port: int, kind: str, *, offered: bool) -> list[int]:
-    hellos = questions.exercise.server_hellos(case)
-    of_port = hellos[(hellos["server_port"] == port) & (hellos["handshake"] == kind) & (hellos["session_offered"] == offered)]
-    return [int(frame) for frame in of_port["frame"]]
+    """Both Hellos: what is offered stands in the one, and what becomes of it in the other."""
+    table = questions.finished(case, port)
+    streams = table.loc[(table["handshake"] == kind) & (table["session_offered"] == offered), "stream"]
+    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(case, streams, message)]
 
 
 def _silent_ends(evidence: Evidence) -> list[int]:
