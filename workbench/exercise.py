@@ -301,7 +301,7 @@ ENDING = Shape('a pair: `"client"` or `"server"`, and `"FIN"`, `"RST"` or `"clos
 
 
 def endings(case: Case) -> pd.DataFrame:
-    """The packet with which each connection begins to end: `stream`, `server_port`, `side` and `sign` (FIN, RST,
+    """The packet with which each connection begins to end: `stream`, `frame`, `server_port`, `side` and `sign` (FIN, RST,
     close_notify, or alert for another one). An encrypted alert that comes last is taken for a close_notify."""
     rows = case.packets
     alerts = rows["record_types"].str.split(",").map(lambda types: ALERT in types)
@@ -309,7 +309,7 @@ def endings(case: Case) -> pd.DataFrame:
     found = ends.merge(case.connections[["stream", "client", "client_port", "server_port"]], on="stream")
     by_client = (found["src"] == found["client"]) & (found["sport"] == found["client_port"])
     signs = [_sign(packet) for packet in found.itertuples()]
-    return found[["stream", "server_port"]].assign(side=by_client.map({True: "client", False: "server"}), sign=signs)
+    return found[["stream", "frame", "server_port"]].assign(side=by_client.map({True: "client", False: "server"}), sign=signs)
 
 
 def _sign(packet) -> str:

@@ -1,6 +1,7 @@
 """A lab: the folder labs/<lab>/, its lab.toml as a typed model, and its lab.py."""
 
 import importlib.util
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -279,6 +280,12 @@ class Lab(_Strict):
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
+
+
+def sections(page: Path) -> dict[str, str]:
+    """The parts of a page of Markdown, by their headings of the second order."""
+    found = re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
+    return {heading: text.strip() for heading, text in found}
 
 
 def _folders() -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench import console, gate, oracle, recording, stack
 from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
-from workbench.lab import ROOT, Edit, Lab, LabError
+from workbench.lab import ROOT, Edit, Lab, LabError, sections
 from workbench.oracle import Facts
 from workbench.stack import RUN_SUFFIX, Setup, Stack
 
@@ -167,9 +167,8 @@ def reset(seat: Seat) -> Path | None:
 
 def introduction(seat: Seat) -> str:
     """The case as a learner gets it: the lab's README without what is for readers, with the names of this seat."""
-    text = (seat.lab.folder / "README.md").read_text()
-    parts = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", text, re.MULTILINE | re.DOTALL))
-    shown = "\n\n".join(f"## {heading}\n\n{parts[heading].strip()}" for heading in SHOWN)
+    parts = sections(seat.lab.folder / "README.md")
+    shown = "\n\n".join(f"## {heading}\n\n{parts[heading]}" for heading in SHOWN)
     shown = re.sub(rf"\bCASE={seat.lab.case}\b", f"CASE={seat.lab.case}{seat._and_seat}", shown)
     return shown.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
 

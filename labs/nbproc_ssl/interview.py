@@ -1,8 +1,7 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
 from workbench import lab
-from workbench.connections import CLIENT_HELLO, SERVER_HELLO
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, frames_of, hello_frames, of_exercise
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, both_hellos, end_of_one, frames_of, of_exercise
 from workbench.interviews.evidence import Kept
 from workbench.interviews.live import Live
 
@@ -82,7 +81,7 @@ def _hellos(evidence: Evidence, late: bool) -> list[int]:
     """Both Hellos of the load's full handshakes whose ClientHello waits, or those of the others."""
     load = questions.load(evidence.case)
     streams = load.loc[(load["handshake"] == "full") & ((1000 * load["hello_wait"] > AT_ONCE) == late), "stream"]
-    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(evidence.case, streams, message)]
+    return both_hellos(evidence.case, streams)
 
 
 def _nearest(case, table, waits, right) -> list[int]:

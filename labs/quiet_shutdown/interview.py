@@ -1,12 +1,12 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
 from workbench import lab
-from workbench.connections import CLIENT_HELLO, SERVER_HELLO
 from workbench.exercise import Case
 from workbench.interviews.asking import (
     Cause,
     Evidence,
     Proof,
+    both_hellos,
     end_of_one,
     ending_frames,
     handshakes_between,
@@ -92,7 +92,7 @@ def _hellos(case: Case, port: int, kind: str, *, offered: bool) -> list[int]:
     """Both Hellos: what is offered stands in the one, and what becomes of it in the other."""
     table = questions.finished(case, port)
     streams = table.loc[(table["handshake"] == kind) & (table["session_offered"] == offered), "stream"]
-    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(case, streams, message)]
+    return both_hellos(case, streams)
 
 
 def _silent_ends(evidence: Evidence) -> list[int]:

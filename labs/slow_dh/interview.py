@@ -1,8 +1,7 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
 from workbench import lab
-from workbench.connections import CLIENT_HELLO, SERVER_HELLO
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, hello_frames, of_exercise
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, both_hellos, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
 
 questions = lab.load("slow_dh").part("questions")
@@ -72,7 +71,7 @@ def _hellos(evidence: Evidence, *, offered: bool, late: bool) -> list[int]:
     table = table[(table["session_offered"] == offered) & ((table["hello_wait"] > LATE) == late)]
     if not late:
         table = table[table["server_hello_time"].notna()]
-    return [frame for message in (CLIENT_HELLO, SERVER_HELLO) for frame in hello_frames(evidence.case, table["stream"], message)]
+    return both_hellos(evidence.case, table["stream"])
 
 
 def _after_the_first_late(evidence: Evidence, frames: list[int]) -> list[int]:

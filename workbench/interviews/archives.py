@@ -3,13 +3,12 @@
 import dataclasses
 import io
 import json
-import re
 import zipfile
 
 from workbench.interviews import live, sheet
 from workbench.interviews.making import EVIDENCE, FINDINGS, FIX, MECHANISM, Interview
 from workbench.interviews.sheet import Asked
-from workbench.lab import LabError
+from workbench.lab import LabError, sections
 
 CANDIDATE, INTERVIEWER, KEY, SHEET = "candidate.zip", "interviewer.zip", "key.json", "answers.toml"
 #: Headings of a lab's INTERVIEW.md.
@@ -26,14 +25,13 @@ _FILES = {
 }
 
 
-def sections(made: Interview) -> dict[str, str]:
+def parts_of(made: Interview) -> dict[str, str]:
     """The parts of a lab's INTERVIEW.md, by heading. Raises LabError where one is missing."""
-    path = made.lab.folder / "INTERVIEW.md"
-    found = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", path.read_text(), re.MULTILINE | re.DOTALL))
+    found = sections(made.lab.folder / "INTERVIEW.md")
     missing = [heading for heading in (SITUATION, *HEADINGS) if heading not in found]
     if missing:
         raise LabError(f"labs/{made.lab.name}/INTERVIEW.md: the part {missing[0]!r} is missing")
-    return {heading: text.strip() for heading, text in found.items()}
+    return found
 
 
 def candidate(made: Interview) -> bytes:
@@ -42,7 +40,7 @@ def candidate(made: Interview) -> bytes:
     listed = "\n".join(f"- `{name}`: {_FILES.get(name.partition('/')[2], 'as it is on the host')}" for name in sorted(evidence))
     page = f"""# Interview {made.code}
 
-{made.mask.text(sections(made)[SITUATION])}
+{made.mask.text(parts_of(made)[SITUATION])}
 
 ## What there is
 
@@ -70,7 +68,7 @@ def _live_part(made: Interview) -> str:
 `{live.FOLDER}/` is the same system, small enough for a machine with Docker: `make -C {live.FOLDER} up` brings it up, and applies
 what you changed; `make -C {live.FOLDER} down` ends it. Its names, ports and addresses are its own.
 
-{sections(made)[LIVE]}
+{parts_of(made)[LIVE]}
 
 Only {copies} may be changed. `make -C {live.FOLDER} hand-in` puts them and `{SHEET}` into `handed-in.tar.gz`: hand in that.
 """
@@ -97,7 +95,7 @@ def read_key(archive: bytes) -> tuple[dict, list[Asked]]:
 
 
 def _guide(made: Interview, whom: str) -> str:
-    parts, again = sections(made), " LIVE=yes" if made.live else ""
+    parts, again = parts_of(made), " LIVE=yes" if made.live else ""
     is_incident = made.cause == made.lab.part("interview").INCIDENT
     rows = "\n".join(
         f"| {number} | {each.id} | {each.points} | {each.right} | {_shown(each)} |" for number, each in enumerate(made.asked, 1)

@@ -9,7 +9,7 @@ from types import ModuleType
 import pandas as pd
 
 from workbench import exercise
-from workbench.connections import CLIENT_HELLO
+from workbench.connections import CLIENT_HELLO, SERVER_HELLO
 from workbench.exercise import Case
 from workbench.interviews.sheet import KINDS
 
@@ -113,16 +113,14 @@ def end_of_one(case: Case, random: Random, server: str, port: int) -> Finding:
         f"Take the connection from {chosen['client']}:{chosen['client_port']} to {server}:{port}. Which side begins to end it, "
         "and with what? What counts is its first alert, FIN or RST; an encrypted alert is a close_notify."
     )
-    return Finding(
-        "end_of_one", text, "ending", lambda case: (end["side"], end["sign"]), lambda case: [_ending_frame(case, chosen.name)]
-    )
+    return Finding("end_of_one", text, "ending", lambda case: (end["side"], end["sign"]), lambda case: [int(end["frame"])])
 
 
 def ending_frames(case: Case, port: int, side: str, sign: str) -> list[int]:
     """The frames with which that side begins to end connections to a port in that way."""
     found = exercise.endings(case)
     found = found[(found["server_port"] == port) & (found["side"] == side) & (found["sign"] == sign)]
-    return [_ending_frame(case, stream) for stream in found["stream"]]
+    return [int(frame) for frame in found["frame"]]
 
 
 def hello_frames(case: Case, streams: Collection[int], message: str = CLIENT_HELLO) -> list[int]:
@@ -132,13 +130,12 @@ def hello_frames(case: Case, streams: Collection[int], message: str = CLIENT_HEL
     return [int(frame) for frame in rows.loc[holds & rows["stream"].isin(streams), "frame"]]
 
 
+def both_hellos(case: Case, streams: Collection[int]) -> list[int]:
+    """The frames of these connections' ClientHellos, and then those of their ServerHellos."""
+    return [*hello_frames(case, streams), *hello_frames(case, streams, SERVER_HELLO)]
+
+
 def frames_of(case: Case, streams: Collection[int]) -> list[int]:
     """Every frame of these connections."""
     rows = case.packets
     return [int(frame) for frame in rows.loc[rows["stream"].isin(streams), "frame"]]
-
-
-def _ending_frame(case: Case, stream: int) -> int:
-    rows = case.packets[case.packets["stream"] == stream]
-    alerts = rows["record_types"].str.split(",").map(lambda types: exercise.ALERT in types)
-    return int(rows.loc[alerts | (rows["flags"] & (exercise.connections.FIN | exercise.connections.RST) > 0), "frame"].iloc[0])
