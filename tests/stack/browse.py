@@ -4,7 +4,6 @@ and prints what is to be seen as one JSON object.
 browse.py URL NOTEBOOK PICTURES: the URL has the token; pictures are PICTURES-<width>.png, the whole notebook on each.
 """
 
-import contextlib
 import json
 import sys
 import time
@@ -12,14 +11,11 @@ import urllib.parse
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 WIDE, NARROW, HIGH, HIGHEST = 1280, 600, 1000, 16000
 PATIENCE = 90
-#: Seconds within which a cell that was told to run has begun.
-BEGINS = 15
 PROMPTS = ".jp-Notebook .jp-CodeCell .jp-InputPrompt"
 
 
@@ -53,19 +49,9 @@ def idle(driver: webdriver.Chrome) -> bool:
     return any(text.endswith("| Idle") for text in texts(driver, "#jp-main-statusbar .jp-StatusBar-TextItem"))
 
 
-def start(driver: webdriver.Chrome) -> None:
-    """Until a cell has begun: a page that is still being built may swallow a click."""
-    for _ in range(3):
-        choose(driver, "Run", "Run All Cells")
-        with contextlib.suppress(TimeoutException):
-            WebDriverWait(driver, BEGINS).until(lambda _: any(text.strip("[] :") for text in texts(driver, PROMPTS)))
-            return
-    raise TimeoutError("no cell begins to run")
-
-
 def run_all(driver: webdriver.Chrome) -> None:
     WebDriverWait(driver, PATIENCE).until(idle)
-    start(driver)
+    choose(driver, "Run", "Run All Cells")
     WebDriverWait(driver, PATIENCE).until(lambda _: any(char.isdigit() for char in texts(driver, PROMPTS)[0]))
     deadline, quiet = time.monotonic() + PATIENCE, 0
     # Between two cells a kernel is idle, too: what counts is that it stays so.
