@@ -25,7 +25,7 @@ ABLE = [name for name in lab.names() if (lab.load(name).folder / "interview.py")
 #: What TLS calls its parts tells nothing, though a lab is called by it: every sheet has it.
 VOCABULARY = {"close_notify"}
 #: Names of scenarios that are words of the stack itself.
-COMMON = {"close_notify", "ecdsa", "keep_alive", "maxconn", "nice", "redirect", "session_cache"}
+COMMON = {"close_notify", "ecdhe", "ecdsa", "keep_alive", "maxconn", "nice", "redirect", "session_cache", "timeout_check"}
 WARNINGS = re.compile(r"^\s+(\d+)\s+\w+\s+\S+\s+(.+)$", re.MULTILINE)
 
 

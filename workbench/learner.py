@@ -133,10 +133,14 @@ def edit(folder: Path, edits: list[Edit]) -> None:
     """Makes changes as a learner would, in the files of a copy. Raises LabError where there is nothing to change."""
     for change in edits:
         path = folder / change.file
-        text = path.read_text()
-        if change.old not in text:
-            raise LabError(f"{change.file}: there is no {change.old!r} to change")
-        path.write_text(text.replace(change.old, change.new, 1))
+        path.write_text(changed(path.read_text(), change))
+
+
+def changed(text: str, change: Edit) -> str:
+    """A file after a change by hand. Raises LabError where there is nothing to change."""
+    if change.old not in text:
+        raise LabError(f"{change.file}: there is no {change.old!r} to change")
+    return text.replace(change.old, change.new, 1)
 
 
 def differences(seat: Seat) -> list[str]:

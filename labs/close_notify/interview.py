@@ -4,6 +4,7 @@ from workbench import lab
 from workbench.connections import CERTIFICATE, CLIENT_HELLO, SERVER_HELLO
 from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, handshakes_between, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
+from workbench.interviews.live import Live
 
 questions = lab.load("close_notify").part("questions")
 PORT = 8443
@@ -30,6 +31,35 @@ TELLING = ["drain", "reflective"]
 THINNED = 0.0
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
+#: The live form: the client after its change, with the senders that libraries bring, and without those that were written to cure.
+_JAVA = "java/{0}/src/main/java/incidentlabs/{1}"
+LIVE = Live(
+    shows="http_client",
+    brings=[
+        "java/start.sh",
+        "java/pom.xml",
+        "java/.mvn",
+        *(f"java/{module}/pom.xml" for module in ("server", "client", "apache4", "apache5")),
+        _JAVA.format("server", "server"),
+        _JAVA.format("client", "client"),
+        _JAVA.format("apache4", "client/apache4/Apache4Senders.java"),
+        _JAVA.format("apache5", "client/apache5"),
+    ],
+    words={
+        "TEST ONLY incident-labs": "TEST ONLY platform-test",
+        "urn:incident-labs:": "urn:platform:",
+        "labels: {incident-labs: box}": "labels: {platform: box}",
+        "incidentlabs": "platformteam",
+        "boot.modern": "boot.newer",
+    },
+    cut={
+        "java/start.sh": [r"opened=''\n.*\n", r"(?<=\$common )\$opened "],
+        _JAVA.format("apache4", "client/apache4/Apache4Senders.java"): [
+            r"  @Bean\n  NamedSender reflective(?:.*\n){3}\n",
+            r"  @Bean\n  NamedSender drain(?:.*\n){3}\n",
+        ],
+    },
+)
 KEPT = Kept(
     says=("All requests were made one after another."),
     logs={LOG: "specimen.txt"},

@@ -3,6 +3,7 @@
 from workbench import lab
 from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, of_exercise
 from workbench.interviews.evidence import Kept
+from workbench.interviews.live import Live
 
 questions = lab.load("health_check_storm").part("questions")
 PORT = 8080
@@ -33,6 +34,22 @@ TELLING = ["storm", "tracking", "conntrack"]
 THINNED = 0.08
 #: Whose connections are beside these: TLS between others.
 BESIDE = [("quiet_shutdown", "httpchk"), ("quiet_shutdown", "jetty_9_4_12")]
+#: The live form: what the provider does is sealed.
+LIVE = Live(
+    brings=["grid", "mesh", "sg", "operator/Dockerfile", "operator/clients.py", "operator/nodes.py", "operator/watch.py"],
+    words={
+        "labels: {incident-labs: box}": "labels: {platform: box}",
+        "COPY start.sh way.nft tracking.nft /opt/\n": (
+            "COPY start.sh way.nft rules.nft /opt/\n"
+            'RUN for each in /opt/*; do base64 -d "$each" >/tmp/plain && cp /tmp/plain "$each"; done\n'
+        ),
+        "tracking.nft": "rules.nft",
+        # What it has counted, it keeps to itself.
+        "  '\ndone\n": "  ' >/dev/null\ndone\n",
+    },
+    cut={},
+    sealed=("sg/start.sh", "sg/way.nft", "sg/tracking.nft"),
+)
 _ZONES = ("a", "b", "c")
 KEPT = Kept(
     says=(

@@ -3,6 +3,7 @@
 from workbench import lab
 from workbench.interviews.asking import Cause, Evidence, Finding, Proof, both_hellos, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
+from workbench.interviews.live import Live
 
 questions = lab.load("slow_dh").part("questions")
 PORT = 8443
@@ -34,6 +35,54 @@ TELLING = ["slow dh", "predefined"]
 THINNED = 0.08
 #: Whose connections are beside these: plain TCP, opened and reset.
 BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "track")]
+#: The live form: the application as it was, without what may be done in its code. What makes a newer JVM like those of its time
+#: is no part of the question, and says in base64 what it reaches for.
+_SERVER = "java/server/src/main/java/incidentlabs/server/"
+_STAMPS = "java/wss4j{0}/src/main/java/incidentlabs/wss4j{0}/Wss4j{0}.java"
+_LEFT_ALONE = r"\n  @Override\n  public void leaveProvidersAlone\(\) \{\n.*\n  \}\n"
+LIVE = Live(
+    brings=[
+        "gateway",
+        *(f"java/{name}" for name in ("start.sh", "load.sh", "dump.sh", "pom.xml", ".mvn", "load/pom.xml", "load/src/main")),
+        *(f"{_SERVER}{name}.java" for name in ("AckServer", "MessageServlet", "Providers", "Stamps", "TextServlet")),
+        "java/server/pom.xml",
+        *(f"java/{name}" for name in ("wss4j1/pom.xml", "wss4j1/src/main", "wss4j2/pom.xml", "wss4j2/src/main")),
+        *(f"java/{name}" for name in ("agent/pom.xml", "agent/src/main")),
+    ],
+    words={
+        "TEST ONLY incident-labs": "TEST ONLY platform-test",
+        "labels: {incident-labs: box}": "labels: {platform: box}",
+        "incidentlabs": "platformteam",
+        "enum Providers {\n": "final class Providers {\n  private Providers() {}\n\n",
+        # Who puts the shorter text back puts the longer one back.
+        "PROVIDERS: as-they-come\n      DH_BITS: 1024": "DH_BITS: 1024",
+        "PredefinedParameters": "OlderParameters",
+        '"sun.security.ssl.PredefinedDHParameterSpecs"': (
+            'new String(java.util.Base64.getDecoder().decode("c3VuLnNlY3VyaXR5LnNzbC5QcmVkZWZpbmVkREhQYXJhbWV0ZXJTcGVjcw=="))'
+        ),
+        '"definedParams"': 'new String(java.util.Base64.getDecoder().decode("ZGVmaW5lZFBhcmFtcw=="))',
+    },
+    cut={
+        "java/start.sh": [r'if \[ "\$PROVIDERS"(?:.*\n)+?fi\n', r' "\$PROVIDERS"$'],
+        f"{_SERVER}AckServer.java": [
+            r"    Providers providers;\n    try \{\n(?:.*\n)+?    \}\n",
+            r", \(\) -> providers\.afterMessage\(stamps\)",
+        ],
+        f"{_SERVER}MessageServlet.java": [
+            r"  private final transient Runnable afterwards;\n",
+            r", Runnable afterwards",
+            r" +this\.afterwards = afterwards;\n",
+            r" +afterwards\.run\(\);\n",
+        ],
+        f"{_SERVER}Providers.java": [
+            r"import java\.util\.Locale;\n",
+            r"  /\*\* Nothing\. \*/\n(?:.*\n)+?(?=  /\*\* The names)",
+            r"\n  @Override\n  public String toString(?:.*\n){3}",
+        ],
+        f"{_SERVER}Stamps.java": [r"\n  /\*\* Tells wss4j not(?:.*\n){2}"],
+        **{_STAMPS.format(each): [_LEFT_ALONE, r"import org\..*WSSConfig;\n"][: 3 - each] for each in (1, 2)},
+    },
+)
 KEPT = Kept(
     says=(
         "`took` and `status` are of a request that a partner's node began at that time (milliseconds; 403: his gateway gave up), "

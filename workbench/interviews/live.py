@@ -1,11 +1,13 @@
 """The live form: a lab's broken stack to bring up, to look around in and to change, with nothing in it that names the cause."""
 
 import ast
+import base64
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.lab import ROOT, Lab, LabError
+from workbench.learner import changed
 
 FOLDER = "live"
 #: Where what the stacks of all labs share lies in a candidate's archive, and other words for what names this project.
@@ -14,7 +16,7 @@ _HASH = re.compile(r"^[ \t]*#(?!!).*\n", re.MULTILINE)
 TRAILING = re.compile(r"[ \t]+# .*$", re.MULTILINE)
 #: Files in which comments begin with #; the others are source code with /* */ and //.
 _COMMENTED_BY_HASH = {"", ".cfg", ".conf", ".config", ".sh", ".sha256", ".yaml"}
-_SLASHES = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//.*\n", re.MULTILINE | re.DOTALL)
+_SLASHES = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//[^\n]*\n", re.MULTILINE | re.DOTALL)
 _XML = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 MAKEFILE = """up:
 \tdocker compose up --build --detach --wait
@@ -33,11 +35,14 @@ hand-in:
 @dataclass(frozen=True)
 class Live:
     """What of a lab's folder goes into the live form: folders and files, words to say otherwise (in names of files as well), and
-    what is cut out of a file, as patterns."""
+    what is cut out of a file, as patterns. `shows` is the scenario that it begins as. `sealed` are files that stand for what
+    nobody could look into: they are there in base64 only, and the words of their Dockerfile read them."""
 
     brings: list[str]
     words: dict[str, str]
     cut: dict[str, list[str]]
+    shows: str = "broken"
+    sealed: tuple[str, ...] = ()
 
 
 def files(lab: Lab, live: Live) -> dict[str, bytes]:
@@ -50,13 +55,16 @@ def files(lab: Lab, live: Live) -> dict[str, bytes]:
     found |= {
         f"images/{name}/Dockerfile": (ROOT / "compose" / "images" / name / "Dockerfile").read_text() for name in sorted(images)
     }
+    for change in lab.scenarios[live.shows].by_hand:
+        found[change.file] = changed(found[change.file], change)
     done = {}
     for name, text in found.items():
         for pattern in live.cut.get(name, []):
             text, count = re.subn(pattern, "", text)
             if not count:
                 raise LabError(f"labs/{lab.name}/interview.py: LIVE.cut: there is no {pattern!r} in {name}")
-        done[_say(name, words)] = _say(_without_comments(name, text), words).encode()
+        said = _say(_without_comments(name, text), words).encode()
+        done[_say(name, words)] = base64.encodebytes(said) if name in live.sealed else said
     done["Makefile"] = MAKEFILE.format(copies=" ".join(f"{FOLDER}/{name}" for name in lab.learner.copies)).encode()
     return {f"{FOLDER}/{name}": data for name, data in done.items()}
 

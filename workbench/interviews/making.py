@@ -70,8 +70,8 @@ def make(name: str, seed: str, folder: Path, *, live: bool = False) -> Interview
     cause, origin = origin_of(spec, random)
     if live:
         if not hasattr(spec, "LIVE"):
-            raise LabError(f"{chosen.name}: it has no live form: what its stack is made of names the cause")
-        cause, origin = spec.INCIDENT, "broken"
+            raise LabError(f"{chosen.name}: labs/{chosen.name}/interview.py has no LIVE: there is no live form of it")
+        cause, origin = spec.INCIDENT, spec.LIVE.shows
     run = recording.published(chosen.name, origin)
     packets = wire.thin(wire.read(run.capture), random, spec.THINNED)
     worn = evidence.mask(run, packets, spec.HOSTS, spec.PORTS, random)
