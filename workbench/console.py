@@ -37,3 +37,21 @@ def step(what: str) -> Iterator[None]:
         took = time.monotonic() - began
         if took >= 2:
             err.print(f"  … {what}: took {took:.1f} s", style="dim")
+
+
+class Course:
+    """How far a command is that does several things one after the other, by the seconds that each of them should take."""
+
+    def __init__(self, expected: list[float]) -> None:
+        self._expected = expected
+        self._begun = 0
+        self._from = time.monotonic()
+
+    def next(self) -> str:
+        """Another one begins: which it is, and how long all that is left may take. What is behind says how long things take
+        here."""
+        behind, ahead = sum(self._expected[: self._begun]), sum(self._expected[self._begun :])
+        pace = (time.monotonic() - self._from) / behind if behind else 1
+        self._begun += 1
+        done = 100 * behind / (behind + ahead)
+        return f"{self._begun}/{len(self._expected)}, {done:.0f}%, about {max(1, round(pace * ahead / 60))} min to go"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench import console, oracle, recording, stack
+from workbench.console import Course
 from workbench.lab import ROOT, Lab, Scenario
 from workbench.oracle import Judgement
 from workbench.recording import Run
@@ -34,19 +35,25 @@ class Result:
 
 
 def run_scenarios(
-    lab: Lab, names: list[str], settings: dict[str, str] | None = None, *, closely: Collection[str] | None = None
+    lab: Lab,
+    names: list[str],
+    settings: dict[str, str] | None = None,
+    *,
+    closely: Collection[str] | None = None,
+    course: Course | None = None,
 ) -> list[Result]:
     """Runs the named scenarios, and writes runs/<lab>/summary.json after each. `settings` are compose variables to
     start from; what a drive changes in them, the scenarios after it keep. `closely` names those of which more than what
-    decides is wanted; all, unless told. Raises StackError where an image does not build; a stack that does not start is
-    a result with the verdict failed."""
+    decides is wanted; all, unless told. `course` is the one that these runs are a part of. Raises StackError where an image does
+    not build; a stack that does not start is a result with the verdict failed."""
     settings = {} if settings is None else settings
+    course = course or course_of([(lab, names)])
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")
     build(lab, names)
     results = []
-    for number, name in enumerate(names, start=1):
-        console.err.print(f"[bold]{lab.name}[/bold] {number}/{len(names)}: {name} – {lab.scenarios[name].says}")
+    for name in names:
+        console.err.print(f"[bold]{lab.name}[/bold] ({course.next()}): {name} – {lab.scenarios[name].says}")
         run, judgement = measured(
             stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=closely is None or name in closely
         )
@@ -59,6 +66,15 @@ def run_scenarios(
         for reason in result.judgement.reasons:
             console.err.print(f"    {reason}", style="dim", markup=False)
     return results
+
+
+def course_of(chosen: list[tuple[Lab, list[str]]]) -> Course:
+    """The course of these labs' scenarios: each should take as long as its recorded run, or as long as its lab allows."""
+    expected = []
+    for lab, names in chosen:
+        recorded = recording.available(lab)
+        expected += [recorded[name].meta["seconds"] if name in recorded else lab.seconds for name in names]
+    return Course(expected)
 
 
 def build(lab: Lab, names: list[str]) -> None:

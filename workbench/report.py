@@ -55,6 +55,27 @@ def table(lab: Lab, results: list[Result], note: str = "") -> Table:
     return shown
 
 
+def summary(found: list[tuple[Lab, list[Result]]]) -> Table:
+    """A row for each incident: what its story came to, from the broken stack to the last cure."""
+    shown = Table(title="All incidents, each from the broken stack to its cures", title_justify="left", show_lines=True)
+    for heading in ("incident", "the article's figure", "ours", "verdict", "evidence"):
+        shown.add_column(heading, overflow="fold")
+    for lab, results in found:
+        story = [result for result in results if result.scenario.story]
+        judged = lab.judged()
+        columns = [column for column in lab.columns if column in judged or any(each.name in column.article for each in story)]
+        article = [f"{column.title}: {column.article[each.name]} ({each.name})" for column in columns for each in story
+                   if each.name in column.article]  # fmt: skip
+        ours = [f"{column.title}: {' → '.join(figure(each.judgement.facts, column) for each in story)}" for column in columns]
+        verdicts = " → ".join(f"[{STYLE[each.judgement.verdict]}]{each.judgement.verdict}[/]" for each in story)
+        unlike = sum(not result.as_expected for result in results)
+        said = f"{len(results)} runs as declared" if not unlike else f"[red]{unlike} of {len(results)} runs not as declared[/]"
+        helped = any(each.scenario.help for each in story)
+        shown.add_row(f"{lab.case}: {lab.title}", "\n".join(article) or "–", "\n".join(ours), f"{verdicts}\n{said}",
+                      lab.grade + (", helped" if helped else ""))  # fmt: skip
+    return shown
+
+
 def write(lab: Lab, results: list[Result], note: str = "") -> Path:
     """Writes runs/<lab>/report.html, or replay.html where a note heads it, and returns its path."""
     page = _environment().from_string(_TEMPLATE.read_text()).render(
