@@ -7,7 +7,7 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish build bench doctor clean lock
+.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish build reliability bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ publish: ## Write the ledger, the README's figures and the notebooks' outputs an
 
 build: ## Build every image of a lab, so that a room without internet can try every scenario: LAB=
 	@$(WORKBENCH) --for "$(WHICH)" all python -m workbench build "$(WHICH)"
+
+reliability: ## One more round of what `make test` runs of each lab, for the rate of wrong verdicts: BUSY=yes beside a load
+	@bash compose/reliability.sh "$(filter yes,$(BUSY))"
 
 bench: ## Time a story cold (root, Linux) and warm, and decoding; writes docs/benchmark.md: LAB=, COLD=no
 	@bash compose/bench.sh "$(WHICH)"

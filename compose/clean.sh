@@ -15,6 +15,7 @@ if docker version >/dev/null 2>&1; then
   }
   # First the workbench, so that a run that is still going can take its own stack down.
   docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop --time 60
+  docker ps --all --quiet --filter label=incident-labs=load | remove "loads" docker rm --force
   # Whoever opened a notebook may take its parts away at the same moment.
   docker ps --all --quiet --filter label=incident-labs=notebooks | remove "notebooks" docker rm --force --volumes || :
   docker volume ls --quiet --filter label=incident-labs=notebooks | remove "volumes" docker volume rm || :

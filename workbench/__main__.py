@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, report
+from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, reliability, report
 from workbench.engine import EngineError
 from workbench.interviews import commands as interviews
 from workbench.packets import CaptureError
@@ -110,7 +110,7 @@ def run_matrix(
 @app.command()
 def publish() -> None:
     """Writes the ledger, the README's table, the matrices and the notebooks' outputs anew from captures/."""
-    for path, text in (ledger.pages() | matrix.pages()).items():
+    for path, text in (ledger.pages() | matrix.pages() | reliability.pages()).items():
         path.write_text(text)
     with console.step("executing the notebooks"):
         notebooks.publish()
@@ -136,6 +136,15 @@ def build(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None
     """Builds every image that a lab's scenarios name."""
     for each, wanted in _chosen(name, scenario):
         gate.build(each, wanted)
+
+
+@app.command("reliability")
+def measure_reliability(busy: Annotated[bool, typer.Option(help="both cores are kept busy meanwhile")] = False) -> None:
+    """Runs what `make test` runs of each lab that is due, and notes what came of it in docs/reliability.csv."""
+    well = reliability.measure(busy)
+    console.out.print(f"{reliability.RESULTS.relative_to(lab.ROOT)}: {reliability.said(reliability.read())}")
+    if not well:
+        raise SystemExit(1)
 
 
 @app.command("bench")

@@ -68,6 +68,13 @@ def run_scenarios(
     return results
 
 
+def tested(lab: Lab) -> list[str]:
+    """What `make test` runs of a lab: its story, and a wrong fix where the story has none."""
+    wrong = [name for name, scenario in lab.scenarios.items() if scenario.kind == "wrong_fix"]
+    story = lab.story()
+    return story if set(story) & set(wrong) else story + wrong[:1]
+
+
 def course_of(chosen: list[tuple[Lab, list[str]]]) -> Course:
     """The course of these labs' scenarios: each should take as long as its recorded run, or as long as its lab allows."""
     expected = []

@@ -97,10 +97,11 @@ def ledger_page() -> str:
         recorded = f"Recorded on {started}: {machine(host)}."
         lines += ["", f"## Case {chosen.case}: {chosen.title} (`{chosen.name}`)", "", f"{about} {recorded}", ""]
         lines += [f"Declared help: {text}" for text in chosen.helps] + [""]
-        lines += ["| the article says | its figure | ours | status | why |", "|---|---|---|---|---|"]
+        lines += ["| the article says | its figure | ours | status | why | shown by |", "|---|---|---|---|---|---|"]
         for claim in chosen.claims.values():
             ours = our_figure(chosen, claim)
-            lines.append(f"| {claim.says} | {claim.figure or '–'} | {ours} | {claim.status} | {claim.why} |")
+            shown = f"`make run LAB={chosen.name} SCENARIO={claim.scenario}`" if claim.scenario else "–"
+            lines.append(f"| {claim.says} | {claim.figure or '–'} | {ours} | {claim.status} | {claim.why} | {shown} |")
     return "\n".join(lines) + "\n"
 
 
