@@ -7,7 +7,7 @@ WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
 
-.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish build reliability bench doctor clean lock
+.PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish lab build bundle reliability bench doctor clean lock
 
 help: ## List every command
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -74,8 +74,16 @@ record: ## Re-record captures/<lab>/<scenario>/ and publish what they say: LAB=,
 publish: ## Write the ledger, the README's figures and the notebooks' outputs anew from captures/
 	@$(WORKBENCH) python -m workbench publish
 
+lab: ## Begin a new lab, from a small one that runs: NAME=my_incident CASE=6
+	@$(WORKBENCH) python -m workbench new "$(NAME)" "$(CASE)"
+
 build: ## Build every image of a lab, so that a room without internet can try every scenario: LAB=
 	@$(WORKBENCH) --for "$(WHICH)" all python -m workbench build "$(WHICH)"
+
+bundle: ## One archive for a machine without any network, with images, notebooks and recorded runs: LAB=all, OUT=file
+bundle: LAB := $(if $(filter command line environment,$(origin LAB)),$(LAB),all)
+bundle:
+	@bash compose/bundle.sh make "$(or $(CASE),$(LAB))" "$(or $(OUT),incident-labs-bundle.tar)"
 
 reliability: ## One more round of what `make test` runs of each lab, for the rate of wrong verdicts: BUSY=yes beside a load
 	@bash compose/reliability.sh "$(filter yes,$(BUSY))"

@@ -111,6 +111,7 @@ close() {
 }
 
 bash compose/engine.sh
+bash compose/bundle.sh load
 if running "$name" && running "$door"; then
   url=$(docker container inspect --format '{{index .Config.Labels "incident-labs.url"}}' "$door")
   echo "JupyterLab is open already: $url (docker stop $name ends it)"

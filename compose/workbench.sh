@@ -50,6 +50,7 @@ make_ready() {
     [[ $* != "python -m workbench run "* && $* != "bash tests/gate.sh "* ]] || say "without an engine: make replay LAB=$lab judges the recorded runs again"
     exit 2
   }
+  bash compose/bundle.sh load
   engine_options
   bash compose/bases.sh trixie || exit 1
   if [ -n "$lab" ]; then

@@ -6,7 +6,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "lint: Python"
 ruff check --no-cache .
-ruff format --no-cache --check workbench labs tests notebooks
+ruff format --no-cache --check workbench labs template tests notebooks
 say "lint: shell"
 git ls-files --cached --others --exclude-standard | while read -r file; do
   case $file in *.sh | .ci/run) echo "$file" ;; esac

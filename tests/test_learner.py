@@ -33,7 +33,7 @@ def seat(each_lab):
 
 
 def test_without_a_version_of_ones_own_there_is_nothing_to_check(each_lab):
-    with pytest.raises(LabError, match=r"compose\.yaml: not there; make up CASE=\d SEAT=nobody puts it there"):
+    with pytest.raises(LabError, match=r"compose\.yaml: not there; make up CASE=\d+ SEAT=nobody puts it there"):
         learner.differences(Seat(each_lab, "nobody"))
 
 

@@ -2,5 +2,6 @@
 
 The modules follow the data, each importing only those before it:
 console, lab, engine, stack, recording, packets, connections, oracle, plots, exercise, gate, ledger, notebooks, report,
-matrix, learner, room, classroom, interviews, reliability, bench, __main__ (the command line).
+matrix, learner, room, classroom, interviews, reliability, bench,
+template, __main__ (the command line).
 """

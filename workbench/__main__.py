@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, reliability, report
+from workbench import classroom, connections, console, gate, lab, ledger, matrix, notebooks, packets, reliability, report, stack
 from workbench.engine import EngineError
 from workbench.interviews import commands as interviews
 from workbench.packets import CaptureError
@@ -79,7 +79,7 @@ def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> Non
     as_declared = True
     for each, wanted in _chosen(name, scenario):
         as_declared &= all(result.as_expected for result in ledger.record(each, wanted))
-    publish()
+    _publish_once_whole()
     if not as_declared:
         raise SystemExit(1)
 
@@ -102,9 +102,17 @@ def run_matrix(
                 console.out.print(f"not as recorded: {line}", style="red", markup=False)
                 as_recorded = False
     if keep:
-        publish()
+        _publish_once_whole()
     if not as_recorded:
         raise SystemExit(1)
+
+
+def _publish_once_whole() -> None:
+    """A new lab is recorded in two steps, its scenarios and its matrices: after the first there is nothing to publish yet."""
+    if said := matrix.missing():
+        console.err.print(f"recorded, and not yet published: {said}", style="yellow", markup=False)
+    else:
+        publish()
 
 
 @app.command()
@@ -138,6 +146,14 @@ def build(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None
         gate.build(each, wanted)
 
 
+@app.command()
+def images(name: Name = "all") -> None:
+    """Prints the name of every image that a lab's scenarios take."""
+    models = [stack.model(each.name, scenario) for each in _labs(name) for scenario in each.scenarios]
+    named = {entry["image"] for each in models for entry in each["services"].values()}
+    print("\n".join(sorted(named)))
+
+
 @app.command("reliability")
 def measure_reliability(busy: Annotated[bool, typer.Option(help="both cores are kept busy meanwhile")] = False) -> None:
     """Runs what `make test` runs of each lab that is due, and notes what came of it in docs/reliability.csv."""
@@ -157,6 +173,16 @@ def benchmark(name: str, measured: Path) -> None:
     text = bench.page(json.loads(measured.read_text()), bench.latest_capture(chosen))
     (lab.ROOT / "docs" / "benchmark.md").write_text(text)
     console.out.print(text, markup=False)
+
+
+@app.command("new")
+def new_lab(name: str, case: int) -> None:
+    """Makes a new lab from the template."""
+    # jupytext is no command's but this one's.
+    from workbench import template
+
+    for path in template.new(name, case):
+        console.out.print(str(path.relative_to(lab.ROOT)))
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 import altair as alt
 from rich.table import Table
 
-from workbench import console, gate, ledger, plots, report, stack
+from workbench import console, gate, ledger, plots, recording, report, stack
 from workbench.lab import ROOT, Axis, Lab, LabError, load, names
 from workbench.stack import Setup
 
@@ -124,6 +124,19 @@ def recorded(lab: Lab, name: str) -> Result:
     if [(cell.row, cell.column) for cell in result.cells] != list(itertools.product(matrix.rows.values, matrix.columns.values)):
         raise LabError(f"{path.relative_to(ROOT)}: other rows or columns than in lab.toml; record it again")
     return result
+
+
+def missing() -> str | None:
+    """What some lab has not recorded yet, and how that is done; None where all is recorded."""
+    try:
+        for lab in map(load, names()):
+            for scenario in lab.scenarios:
+                recording.published(lab.name, scenario)
+            for name in lab.matrices:
+                recorded(lab, name)
+    except FileNotFoundError as error:
+        return str(error)
+    return None
 
 
 def publish(result: Result) -> None:

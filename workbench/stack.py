@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import functools
+import hashlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
@@ -21,6 +23,8 @@ from workbench.lab import ROOT, Lab, load
 
 #: Compose projects of measured runs are case-<n>-run; a learner's own stack, case-<n>, is never touched.
 RUN_SUFFIX = "-run"
+#: Labels an image with what it was made of: one that is as it should be is not built again, also where no network is.
+MADE_OF = "incident-labs.made-of"
 
 
 class StackError(RuntimeError):
@@ -63,6 +67,7 @@ class Stack:
         self._files = [*setup.files, ROOT / "compose" / "capture.yaml"]
         self._env_file = folder / "compose.env"
         self._subnets_file = folder / "subnets.json"
+        self._labels_file = folder / "labels.json"
         self._engine = Engine()
         self._docker = DockerClient()
         self._containers: dict[str, list[str]] = {}
@@ -92,14 +97,43 @@ class Stack:
         return sorted(set(self.model["services"]) - self._without)
 
     def build(self) -> None:
-        """Builds what has changed. Raises StackError with the build's last lines."""
+        """Builds the images that are missing, or were made of something else. Raises StackError with the build's last lines."""
+        built = {name: entry for name, entry in self.model["services"].items() if "build" in entry}
+        made_of = {name: self._made_of(entry["build"]) for name, entry in built.items()}
+        stale = [name for name, entry in built.items() if self._label(entry["image"], MADE_OF) != made_of[name]]
+        if not stale:
+            return
+        labels = {name: {"build": {"labels": {MADE_OF: made_of[name]}}} for name in stale}
+        self._labels_file.write_text(json.dumps({"services": labels}))
         lines: list[str] = []
         try:
-            for _, line in self._compose().build(progress="plain", stream_logs=True):
+            for _, line in self._compose(self._labels_file).build(services=stale, progress="plain", stream_logs=True):
                 lines.append(line.decode(errors="replace").rstrip())
         except DockerException:
             last = [line for line in lines if line.strip()][-8:]
             raise StackError(f"case {self.lab.case}: an image does not build:\n  " + "\n  ".join(last)) from None
+
+    def _made_of(self, build: dict) -> str:
+        """A hash of what an image is made of: the files of its context, its Dockerfile, and its arguments, images by their ids."""
+        context = Path(build["context"])
+        paths = [path for path in sorted(context.rglob("*")) if path.is_file()]
+        parts = [(path.relative_to(context).as_posix(), os.access(path, os.X_OK), path.read_bytes()) for path in paths]
+        arguments = {
+            name: (":" in value and self._image_id(value)) or value for name, value in sorted(build.get("args", {}).items())
+        }
+        dockerfile = (context / build["dockerfile"]).read_bytes()
+        return hashlib.sha256(repr((parts, dockerfile, arguments)).encode()).hexdigest()[:16]
+
+    def _image_id(self, name: str) -> str | None:
+        with contextlib.suppress(EngineError):
+            return self._engine.get(f"/images/{quote(name)}/json")["Id"]
+        return None
+
+    def _label(self, image: str, label: str) -> str | None:
+        """A label of an image; None where there is no such image, or no such label."""
+        with contextlib.suppress(EngineError):
+            return (self._engine.get(f"/images/{quote(image)}/json")["Config"]["Labels"] or {}).get(label)
+        return None
 
     def up(self, *services: str, scale: dict[str, int] | None = None, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
