@@ -32,16 +32,19 @@ def bundle():
 def machine(bundle):
     """Runs a command on the machine, where the bundle is unpacked, and returns how it ended."""
     docker("build", "--tag", IMAGE, "--build-arg", "BASE=incident-labs/base:trixie", str(ROOT / "tests" / "stack" / "machine"))
-    docker("rm", "--force", "--volumes", MACHINE, check=False)
-    docker(
-        *("run", "--detach", "--privileged", "--network", "none", "--name", MACHINE, "--label", "incident-labs=box"),
-        *("--volume", "/var/lib/docker", "--volume", "/root", "--volume", f"{bundle}:/bundle.tar:ro", IMAGE),
-    )
 
     def call(command: str) -> subprocess.CompletedProcess:
         return docker("exec", MACHINE, "bash", "-c", f"cd /root/incident-labs 2>/dev/null; {command}", check=False)
 
     try:
+        docker(
+            *("run", "--detach", "--name", MACHINE, "--label", "incident-labs=box", "--network", "none", "--cgroupns", "host"),
+            # What --privileged brings, but for a capability that some hosts do not have themselves.
+            *("--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE"),
+            *(word for each in ("seccomp", "apparmor", "systempaths") for word in ("--security-opt", f"{each}=unconfined")),
+            *("--volume", "/sys/fs/cgroup:/sys/fs/cgroup", "--volume", "/var/lib/docker", "--volume", "/root"),
+            *("--volume", f"{bundle}:/bundle.tar:ro", IMAGE),
+        )
         deadline = time.monotonic() + 30 * console.PATIENCE
         while call("docker version").returncode and time.monotonic() < deadline:
             time.sleep(1)
@@ -58,21 +61,16 @@ def test_it_is_the_network_that_is_missing(machine):
     assert with_a_network.returncode == 0, with_a_network.stderr
 
 
-def test_a_story_is_told(machine):
-    done = machine("make run")
+def test_a_scenario_is_run_whose_image_is_no_others(machine):
+    done = machine("make run SCENARIO=haproxy_2_2")
     assert done.returncode == 0, done.stderr
     assert "loading the images of this bundle" in done.stderr
-    assert done.stderr.count("as declared") == 3
+    assert "as declared" in done.stderr
 
 
 def test_what_a_learner_changed_is_measured(machine):
     assert machine("make up CASE=1").returncode == 0
     cured = machine("sed -i 's/option \"${CHECK}\"/option httpchk/' mine/case-1/haproxy/haproxy.cfg && make check CASE=1")
     assert cured.returncode == 0, cured.stderr
+    assert "loading" not in cured.stderr
     assert machine("make down CASE=1").returncode == 0
-
-
-def test_a_scenario_with_another_image_is_run(machine):
-    done = machine("make run SCENARIO=haproxy_2_2")
-    assert done.returncode == 0, done.stderr
-    assert "loading" not in done.stderr
