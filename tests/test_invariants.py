@@ -11,7 +11,7 @@ import pytest
 from composed import stack_of
 
 import workbench
-from workbench import interviews, lab, ledger, matrix, oracle, recording
+from workbench import interviews, lab, ledger, matrix, oracle, recording, reliability
 from workbench.lab import ROOT
 
 
@@ -140,7 +140,7 @@ def test_the_machinery_knows_no_incident():
 
 
 def test_published_pages_equal_the_recorded_runs():
-    stale = {str(path.relative_to(ROOT)) for path, text in (ledger.pages() | matrix.pages()).items() if path.read_text() != text}
+    stale = {str(path.relative_to(ROOT)) for path, text in (ledger.pages() | matrix.pages() | reliability.pages()).items() if path.read_text() != text}
     assert not stale, "run `make publish`"
 
 
