@@ -2,18 +2,13 @@
 # Everything: the quick part, then the real stack. Runs in the workbench image, with the engine's socket.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/halves.sh
+. tests/halves.sh
 bash tests/quick.sh
 printf '\n== fifty interviews of every lab, in two halves side by side\n'
 half='health_check_storm or nbproc_ssl'
-meanwhile=$(mktemp)
-python -m pytest -q -m many --seeds 50 -k "$half" tests/test_interviews.py >"$meanwhile" 2>&1 &
-other=$!
-result=0
-python -m pytest -q -m many --seeds 50 -k "not ($half)" tests/test_interviews.py || result=$?
-wait $other || result=$?
-cat "$meanwhile"
-rm "$meanwhile"
-[ "$result" = 0 ]
+many=(-q -m many --seeds 50 tests/test_interviews.py)
+halves "${many[@]}" -k "$half" -- "${many[@]}" -k "not ($half)"
 printf '\n== the browser that looks at the notebooks\n'
 bash compose/browser.sh >/dev/null
 printf '\n== the real stack: the gate, the box, the interruptions\n'

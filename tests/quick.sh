@@ -2,6 +2,8 @@
 # The part of the tests under two minutes: what can be said without a stack. Runs in the workbench image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/halves.sh
+. tests/halves.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "lint: Python"
@@ -30,12 +32,4 @@ export LAB_DECODED
 trap 'rm -r "$LAB_DECODED"' EXIT
 # What talks over loopback shares its ports, so it stays in one half.
 half=(tests/test_{captures,endings,handshakes,invariants,learner,notebooks}.py)
-meanwhile=$(mktemp)
-python -m pytest -m "not stack and not many" "${half[@]}" >"$meanwhile" 2>&1 &
-other=$!
-result=0
-python -m pytest -m "not stack and not many" "${half[@]/#/--ignore=}" || result=$?
-wait $other || result=$?
-cat "$meanwhile"
-rm "$meanwhile"
-exit $result
+halves -m "not stack and not many" "${half[@]}" -- -m "not stack and not many" "${half[@]/#/--ignore=}"

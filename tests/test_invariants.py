@@ -140,7 +140,11 @@ def test_the_machinery_knows_no_incident():
 
 
 def test_published_pages_equal_the_recorded_runs():
-    stale = {str(path.relative_to(ROOT)) for path, text in (ledger.pages() | matrix.pages() | reliability.pages()).items() if path.read_text() != text}
+    stale = {
+        str(path.relative_to(ROOT))
+        for path, text in (ledger.pages() | matrix.pages() | reliability.pages()).items()
+        if path.read_text() != text
+    }
     assert not stale, "run `make publish`"
 
 

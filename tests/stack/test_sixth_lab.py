@@ -58,3 +58,17 @@ def test_a_lab_from_the_template_is_one_of_the_labs(copy):
     assert " failed" not in said
     assert before == {path: path.read_bytes() for path in before}
     assert NAME in (copy / "docs" / "ledger.md").read_text()
+
+
+def test_an_image_is_built_when_it_is_made_of_something_else(copy):
+    image = f"incident-labs/case-{CASE}-server"
+
+    def built() -> str:
+        call(copy, "workbench", "build", NAME)
+        return docker("image", "inspect", "--format", "{{.Id}}", image).stdout
+
+    before = built()
+    assert built() == before
+    configuration = copy / "labs" / NAME / "server" / "nginx.conf"
+    configuration.write_text(configuration.read_text().replace("1;", "2;", 1))
+    assert built() != before
