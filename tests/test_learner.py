@@ -1,6 +1,7 @@
 """A learner's copy, what it may change, hints and seats: what can be said without a stack."""
 
 import itertools
+import re
 
 import pytest
 from composed import known_to_be_the_same, mounts, stack_of
@@ -78,6 +79,26 @@ def test_reset_brings_the_beginning_back_and_keeps_what_was_there(seat):
     assert (kept / "compose.yaml").read_text() == "mine"
     assert learner.differences(seat) == []
     assert learner.next_hint(seat)[0] == 1
+
+
+def test_a_hint_speaks_of_this_seats_own_containers(seat):
+    number, of, text = learner.next_hint(seat)
+    told = text + "".join(learner.next_hint(seat)[2] for _ in range(number, of))
+    assert f"case-{seat.lab.case}-" not in told.replace(f"{seat.project}-", "")
+    assert not re.search(rf"CASE={seat.lab.case}\b(?! SEAT={seat.name})", told)
+
+
+def test_images_of_a_version_are_those_it_names(seat):
+    assert seat.images() == ["broken"]
+    others = {scenario: images - learner._images(seat.lab, "broken") for scenario in seat.lab.scenarios
+              if (images := learner._images(seat.lab, scenario))}  # fmt: skip
+    for scenario, images in others.items():
+        if images:
+            compose = seat.copy / "compose.yaml"
+            first = next(line for line in compose.read_text().splitlines() if "image: incident-labs/" in line)
+            compose.write_text(compose.read_text().replace(first.strip(), f"image: {sorted(images)[0]}", 1))
+            assert learner._images(seat.lab, seat.images()[-1]) & images, scenario
+            return
 
 
 def test_hints_come_one_by_one_and_the_last_again(seat):

@@ -38,7 +38,7 @@ def up(
     mine = _seat(case, seat)
     new = learner.copy(mine)
     wanted = learner.scale(mine, scale)
-    gate.build(mine.lab, ["broken"])
+    gate.build(mine.lab, mine.images())
     _stand(mine, wanted)
     if wanted:
         console.out.print(f"{mine.project} stands with {', '.join(f'{count} of {service}' for service, count in wanted.items())}")
@@ -63,7 +63,7 @@ def up(
 
 def _stand(mine: Seat, wanted: dict[str, int] | None = None) -> None:
     with console.step(f"starting {mine.project}"):
-        mine.standing().up(scale=wanted)
+        mine.apply(wanted)
 
 
 def check(case: Case, seat: SeatName = "") -> None:
@@ -74,7 +74,7 @@ def check(case: Case, seat: SeatName = "") -> None:
     console.out.print(f"Case {mine.lab.case}: your version{'' if changed else ' is the broken one, nothing is changed'}")
     for line in changed:
         console.out.print(f"  {line}", markup=False)
-    gate.build(mine.lab, ["broken"])
+    gate.build(mine.lab, mine.images())
     result = learner.check(mine)
     if result.facts:
         console.out.print(_measured(mine.lab, before, result))

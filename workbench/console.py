@@ -12,6 +12,8 @@ from rich.console import Console
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 120)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
+#: Seconds for which what things should take is worth as much as what they do take.
+TRUSTED = 600
 #: One knob for every time-out: PATIENCE=3 waits three times as long everywhere.
 PATIENCE = float(os.environ.get("PATIENCE", "1"))
 
@@ -51,7 +53,7 @@ class Course:
         """Another one begins: which it is, and how long all that is left may take. What is behind says how long things take
         here."""
         behind, ahead = sum(self._expected[: self._begun]), sum(self._expected[self._begun :])
-        pace = (time.monotonic() - self._from) / behind if behind else 1
+        pace = (TRUSTED + time.monotonic() - self._from) / (TRUSTED + behind)
         self._begun += 1
         done = 100 * behind / (behind + ahead)
         return f"{self._begun}/{len(self._expected)}, {done:.0f}%, about {max(1, round(pace * ahead / 60))} min to go"

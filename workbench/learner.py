@@ -2,6 +2,7 @@
 
 import datetime
 import difflib
+import hashlib
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ from workbench import console, gate, oracle, recording, stack
 from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
 from workbench.lab import ROOT, Edit, Lab, LabError, sections
 from workbench.oracle import Facts
-from workbench.stack import RUN_SUFFIX, Setup, Stack
+from workbench.stack import RUN_SUFFIX, Setup, Stack, StackError
 
 MINE = ROOT / "mine"
 #: Parts of a lab's README that a learner is shown; the others are for readers.
@@ -62,6 +63,32 @@ class Seat:
         """The stack to look around in: this learner's version, small enough to stand beside others."""
         return Stack(self.setup(self.project), dict(self.lab.learner.settings), self.state())
 
+    def apply(self, scale: dict[str, int] | None = None) -> None:
+        """Brings up the stack to look around in, or applies what was changed to the one that stands. Raises StackError."""
+        applied, version = self.state() / "applied", self._hash()
+        there = applied.read_text() if applied.is_file() else ""
+        self.standing().up(scale=scale, anew=self.up() and there != version)
+        applied.write_text(version)
+
+    def _hash(self) -> str:
+        """What the learner's files hold, all together."""
+        files = [(self.version() / name) for name in self.lab.learner.copies]
+        return hashlib.sha256(b"\0".join(path.read_bytes() if path.is_file() else b"" for path in files)).hexdigest()
+
+    def images(self) -> list[str]:
+        """The scenarios whose images this version takes: the broken stack, and one for each image of its own that it names."""
+        try:
+            missing = {entry.get("image") for entry in self.standing().model["services"].values()} - _images(self.lab, "broken")
+        except StackError:
+            # What compose refuses takes none; a check says why.
+            missing = set()
+        found = ["broken"]
+        for scenario in self.lab.scenarios if missing else ():
+            if brought := missing & _images(self.lab, scenario):
+                found.append(scenario)
+                missing -= brought
+        return found
+
     def up(self) -> bool:
         """Whether any part of the stack stands."""
         return bool(Engine().containers(BOX_LABEL, f"{PROJECT_LABEL}={self.project}"))
@@ -90,6 +117,10 @@ class Seat:
         """The latest check of this seat; None where there was none since the last reset."""
         path = self.runs / "last.json"
         return json.loads(path.read_text()) if path.is_file() else None
+
+
+def _images(lab: Lab, scenario: str) -> set[str]:
+    return {entry.get("image") for entry in stack.model(lab.name, scenario)["services"].values()}
 
 
 def copy(seat: Seat) -> bool:
@@ -173,8 +204,13 @@ def introduction(seat: Seat) -> str:
     """The case as a learner gets it: the lab's README without what is for readers, with the names of this seat."""
     parts = sections(seat.lab.folder / "README.md")
     shown = "\n\n".join(f"## {heading}\n\n{parts[heading]}" for heading in SHOWN)
-    shown = re.sub(rf"\bCASE={seat.lab.case}\b", f"CASE={seat.lab.case}{seat._and_seat}", shown)
-    return shown.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
+    return named(seat, shown)
+
+
+def named(seat: Seat, text: str) -> str:
+    """A text of the lab's with the names of this seat: of its containers, and in its commands."""
+    text = re.sub(rf"\bCASE={seat.lab.case}\b", f"CASE={seat.lab.case}{seat._and_seat}", text)
+    return text.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
 
 
 def next_hint(seat: Seat) -> tuple[int, int, str]:
@@ -184,7 +220,7 @@ def next_hint(seat: Seat) -> tuple[int, int, str]:
     told = seat.runs / "hints"
     number = min(int(told.read_text()) + 1 if told.is_file() else 1, len(parts))
     told.write_text(f"{number}\n")
-    return number, len(parts), parts[number - 1].strip()
+    return number, len(parts), named(seat, parts[number - 1].strip())
 
 
 @dataclass(frozen=True)

@@ -135,12 +135,12 @@ class Stack:
             return (self._engine.get(f"/images/{quote(image)}/json")["Config"]["Labels"] or {}).get(label)
         return None
 
-    def up(self, *services: str, scale: dict[str, int] | None = None, **settings: str) -> None:
+    def up(self, *services: str, scale: dict[str, int] | None = None, anew: bool = False, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
 
         `scale` says how many containers a service has from now on: what it depends on comes with it, or else compose takes
-        the containers that are there for another version of it. Settings are compose variables to change first. Raises
-        StackError.
+        the containers that are there for another version of it. `anew` makes containers again that are there: compose does not
+        see when a file changes that they mount. Settings are compose variables to change first. Raises StackError.
         """
         self.settings.update(settings)
         chosen = list(services) or self.services
@@ -154,6 +154,7 @@ class Stack:
                 pull="never",
                 dependencies=not services or scale is not None,
                 scales=scale or {},
+                force_recreate=anew,
                 quiet=True,
             )
         except DockerException as error:

@@ -36,7 +36,7 @@ def ann(request):
     each = lab.load(request.param)
     gate.build(each, ["broken"])
     with learners.at(each, "ann") as (seat,):
-        seat.standing().up()
+        seat.apply()
         yield seat
 
 
@@ -213,6 +213,28 @@ def test_every_command_to_look_around_with_shows_something(ann):
     for each in done:
         assert each.returncode == 0, (each.args, each.stderr[-500:])
         assert len(each.stdout.strip()) > 30, (each.args, each.stdout, each.stderr[-500:])
+
+
+def test_a_changed_file_is_read_after_the_next_up(ann):
+    """Compose alone goes by its own files."""
+    for name in set(ann.lab.learner.copies) - {"compose.yaml"}:
+        changed = ann.copy / name
+        changed.write_text(changed.read_text() + "# changed by ann\n")
+        mounts = [
+            (service, volume["target"])
+            for service, entry in ann.standing().model["services"].items()
+            for volume in entry.get("volumes", [])
+            if volume.get("source") == str(changed)
+        ]
+        assert mounts, name
+        service, target = mounts[0]
+        before = ann.standing().container(service)
+        ann.apply()
+        assert ann.standing().container(service) != before
+        assert ann.standing().exec(service, ["tail", "-n", "1", target]).strip() == "# changed by ann"
+        same = ann.standing().container(service)
+        ann.apply()
+        assert ann.standing().container(service) == same
 
 
 def seen_live() -> list[str]:

@@ -19,7 +19,7 @@ _COMMENTED_BY_HASH = {"", ".cfg", ".conf", ".config", ".sh", ".sha256", ".yaml"}
 _SLASHES = re.compile(r"[ \t]*/\*.*?\*/\n?|^[ \t]*//[^\n]*\n", re.MULTILINE | re.DOTALL)
 _XML = re.compile(r"[ \t]*<!--.*?-->\n?", re.DOTALL)
 MAKEFILE = """up:
-\tdocker compose up --build --detach --wait
+\tdocker compose up --build --detach --wait --force-recreate
 
 down:
 \tdocker compose down --volumes
