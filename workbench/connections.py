@@ -32,7 +32,6 @@ class Side:
     rst: bool = False
     #: `close_notify` or another name where it is readable, `encrypted` where only the record's type is.
     alert: str | None = None
-    alert_time: float | None = None
     #: TLS 1.3 without keys: this side sent records whose type cannot be seen.
     hidden: bool = False
     change_cipher_spec: bool = False
@@ -125,7 +124,7 @@ def table(capture: Path | str) -> pd.DataFrame:
     ClientHello to ServerHello; where none came, until the client's FIN, or else the connection's end); `version_offered`,
     `version` (e.g. TLSv1.2); `cipher` (IANA name); `retry_request`; `session_offered`, `session_id_offered`,
     `session_id_given` (hexadecimal); and for each side, prefixed client_ or server_: `syns`, `bytes` (payload), `fin`,
-    `fin_time`, `rst`, `alert`, `alert_time`, `hidden` (see Side). Raises packets.CaptureError.
+    `fin_time`, `rst`, `alert`, `hidden` (see Side). Raises packets.CaptureError.
     """
     path = Path(capture)
     changed = path.stat().st_mtime_ns if path.is_file() else 0
@@ -207,7 +206,7 @@ def _add_records(connection: _Connection, side: Side, packet, by_client: bool) -
     if CHANGE_CIPHER_SPEC in types:
         side.change_cipher_spec = True
     if ALERT in types and side.alert is None:
-        side.alert, side.alert_time = _alert_name(packet.alert), packet.time
+        side.alert = _alert_name(packet.alert)
     encrypted = len(lengths) > len(types)
     side.hidden |= encrypted
     if by_client and connection.version == "TLSv1.3":

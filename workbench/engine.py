@@ -1,5 +1,6 @@
 """The Docker Engine's own API, where compose and the docker command do not tell: usage, networks, what is there."""
 
+import datetime
 import ipaddress
 import json
 import os
@@ -46,6 +47,19 @@ class Engine:
 
     def networks(self, *labels: str) -> list[dict]:
         return self.get("/networks", filters=json.dumps({"label": list(labels)}) if labels else "{}")
+
+    def usage(self, container: str) -> dict[str, float]:
+        """CPU seconds that a container has used so far and bytes of memory in use, without what could be freed at once, and when
+        the engine read them (which may take it a second). Raises EngineError."""
+        stats = self.get(f"/containers/{container}/stats", stream="false", **{"one-shot": "true"})
+        memory = stats["memory_stats"]
+        cache = memory.get("stats", {})
+        reclaimable = cache.get("total_inactive_file", cache.get("inactive_file", 0))
+        return {
+            "time": datetime.datetime.fromisoformat(stats["read"]).timestamp(),
+            "cpu_seconds": stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
+            "memory_bytes": memory.get("usage", 0) - reclaimable,
+        }
 
     def free_subnets(self) -> Iterator[str]:
         """Subnets that no network of the engine and no route of the host (HOST_ROUTES: its /proc/net/route) touches."""

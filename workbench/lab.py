@@ -212,7 +212,6 @@ class Lab(_Strict):
     helps: list[Sentence] = []
     #: Services that other services' traffic passes through: they may set rules for it in a network of their own.
     routers: list[str] = []
-    arch: list[str] = Field(min_length=1)
     #: What one scenario may take warm, in seconds.
     seconds: int = Field(gt=0)
     versions: dict[str, Version] = Field(min_length=1)

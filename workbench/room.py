@@ -50,13 +50,12 @@ def places() -> list[Place]:
     return sorted(found, key=lambda place: (place.seat, place.case))
 
 
-def _memory(engine: Engine, container: str) -> int:
+def _memory(engine: Engine, container: str) -> float:
     try:
-        stats = engine.get(f"/containers/{container}/stats", stream="false", **{"one-shot": "true"})
+        return engine.usage(container)["memory_bytes"]
     except EngineError:
         # It ended between the two questions.
         return 0
-    return stats["memory_stats"].get("usage", 0)
 
 
 def waiting() -> list[str]:

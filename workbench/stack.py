@@ -238,17 +238,11 @@ class Stack:
         return False
 
     def usage(self, container: str) -> dict[str, float]:
-        """CPU seconds that a container has used so far and bytes of memory in use, from the engine's stats API, and when it
-        read them (which may take it a second). Raises StackError."""
-        stats = self._get(f"/containers/{container}/stats", stream="false", **{"one-shot": "true"})
-        memory = stats["memory_stats"]
-        cache = memory.get("stats", {})
-        reclaimable = cache.get("total_inactive_file", cache.get("inactive_file", 0))
-        return {
-            "time": datetime.datetime.fromisoformat(stats["read"]).timestamp(),
-            "cpu_seconds": stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
-            "memory_bytes": memory.get("usage", 0) - reclaimable,
-        }
+        """What a container uses (engine.Engine.usage). Raises StackError."""
+        try:
+            return self._engine.usage(container)
+        except EngineError as error:
+            raise StackError(str(error)) from None
 
     def environment(self, service: str) -> dict[str, str]:
         """The variables that a service was started with."""

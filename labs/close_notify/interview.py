@@ -46,10 +46,7 @@ LIVE = Live(
         _JAVA.format("apache5", "client/apache5"),
     ],
     words={
-        "TEST ONLY incident-labs": "TEST ONLY platform-test",
         "urn:incident-labs:": "urn:platform:",
-        "labels: {incident-labs: box}": "labels: {platform: box}",
-        "incidentlabs": "platformteam",
         "boot.modern": "boot.newer",
     },
     cut={
@@ -144,7 +141,7 @@ CURES = {"unread": None, "not_offered": {"secret"}, "well": {"nothing"}}
 
 def findings(case, random) -> list[Finding]:
     return [
-        handshakes_between(case, random, "server", PORT, "full"),
+        handshakes_between(case, random, "server", PORT),
         of_exercise(
             questions,
             "certificates",

@@ -38,7 +38,6 @@ BESIDE = [("quiet_shutdown", "httpchk"), ("quiet_shutdown", "jetty_9_4_12")]
 LIVE = Live(
     brings=["grid", "mesh", "sg", "operator/Dockerfile", "operator/clients.py", "operator/nodes.py", "operator/watch.py"],
     words={
-        "labels: {incident-labs: box}": "labels: {platform: box}",
         "COPY start.sh way.nft tracking.nft /opt/\n": (
             "COPY start.sh way.nft rules.nft /opt/\n"
             'RUN for each in /opt/*; do base64 -d "$each" >/tmp/plain && cp /tmp/plain "$each"; done\n'
@@ -99,10 +98,6 @@ def _checks(evidence: Evidence, answered: bool) -> list[int]:
         table = table[(table["client_syns"] == 1) & (table["server_syns"] > 0)]
     rows = case.packets
     return [int(frame) for frame in rows.loc[rows["stream"].isin(table["stream"]), "frame"]]
-
-
-def _first_syns(case) -> list[int]:
-    return [int(frame) for frame in questions.syns(case).drop_duplicates("stream")["frame"].iloc[: questions.at_first(case)]]
 
 
 def diagnose(evidence: Evidence) -> str:

@@ -51,7 +51,7 @@ KEPT = Kept(
 #: The live form: the broken stack, without what only other scenarios need.
 LIVE = Live(
     brings=["haproxy", "nginx/nginx.conf", "nginx/start.sh", "clients"],
-    words={"TEST ONLY incident-labs": "TEST ONLY platform-test", "labels: {incident-labs: box}": "labels: {platform: box}"},
+    words={},
     cut={},
 )
 #: Milliseconds in which a ClientHello is answered at once, and from how many times the median of those alone on a request has

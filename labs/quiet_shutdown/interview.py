@@ -50,9 +50,6 @@ BESIDE = [("health_check_storm", "full_size_track"), ("health_check_storm", "tra
 LIVE = Live(
     brings=["haproxy/haproxy.cfg", "haproxy/start.sh", "haproxy/Dockerfile", "java", "nginx"],
     words={
-        "TEST ONLY incident-labs": "TEST ONLY platform-test",
-        "labels: {incident-labs: box}": "labels: {platform: box}",
-        "incidentlabs": "platformteam",
         "jetty.fixed": "jetty.another",
     },
     cut={
@@ -163,7 +160,7 @@ CURES = {"forgotten": None, "not_offered": {"reuse"}, "well": {"nothing"}}
 
 def findings(case, random):
     return [
-        handshakes_between(case, random, "specimen", CHECKED, "full"),
+        handshakes_between(case, random, "specimen", CHECKED),
         of_exercise(
             questions,
             "offers",

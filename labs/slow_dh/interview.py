@@ -50,9 +50,6 @@ LIVE = Live(
         *(f"java/{name}" for name in ("agent/pom.xml", "agent/src/main")),
     ],
     words={
-        "TEST ONLY incident-labs": "TEST ONLY platform-test",
-        "labels: {incident-labs: box}": "labels: {platform: box}",
-        "incidentlabs": "platformteam",
         "enum Providers {\n": "final class Providers {\n  private Providers() {}\n\n",
         # Who puts the shorter text back puts the longer one back.
         "PROVIDERS: as-they-come\n      DH_BITS: 1024": "DH_BITS: 1024",

@@ -232,7 +232,6 @@ def facts(run):
         "threads_looking_up_names": int(threads["looking_up_names"]),
         "threads_waiting_for_the_kernel": int(threads["waiting_for_the_kernel"]),
         "insertions_by_wss4j": who.count("WSSConfig.loadProvider"),
-        "pairs_from_the_jdk": who.count("from: SunJCE"),
         "pairs_from_bouncycastle": who.count("from: BC"),
         **without_tls(notes),
     }

@@ -64,22 +64,21 @@ def of_exercise(questions: ModuleType, name: str, text: str, proof: Callable[[Ca
     return Finding(name, text, kind, question.answer, proof or (lambda case: [frame] if (frame := question.answer(case)) else []))
 
 
-def handshakes_between(case: Case, random: Random, server: str, port: int, kind: str) -> Finding:
-    """How many connections to a server paid a full handshake, or resumed, in a part of the capture?"""
+def handshakes_between(case: Case, random: Random, server: str, port: int) -> Finding:
+    """How many connections to a server paid a full handshake in a part of the capture?"""
     began, table = case.packets["time"].min(), case.connections
     table = table[(table["server_port"] == port) & (table["client_syns"] > 0)]
     starts = table["start"] - began
     begin, end = _window(starts, random)
 
     def within(case: Case) -> pd.DataFrame:
-        return table[starts.between(begin, end) & (table["handshake"] == kind)]
+        return table[starts.between(begin, end) & (table["handshake"] == "full")]
 
-    says = "paid a full handshake" if kind == "full" else "resumed a session"
     text = (
         f"Of the connections to {server}:{port} whose first SYN is seen between {begin:.3f} s and {end:.3f} s of the capture "
-        f"(Wireshark's column Time), how many {says}?"
+        f"(Wireshark's column Time), how many paid a full handshake?"
     )
-    return Finding(f"{kind}_between", text, "count", lambda case: len(within(case)), lambda case: _first_frames(case, within(case)))
+    return Finding("full_between", text, "count", lambda case: len(within(case)), lambda case: _first_frames(case, within(case)))
 
 
 def _window(starts: pd.Series, random: Random) -> tuple[float, float]:

@@ -11,7 +11,13 @@ from workbench.learner import changed
 
 FOLDER = "live"
 #: Where what the stacks of all labs share lies in a candidate's archive, and other words for what names this project.
-SHARED = {"../../../compose/images/": "../images/", "../../compose/boxed.yaml": "./boxed.yaml"}
+SHARED = {
+    "../../../compose/images/": "../images/",
+    "../../compose/boxed.yaml": "./boxed.yaml",
+    "labels: {incident-labs: box}": "labels: {platform: box}",
+    "TEST ONLY incident-labs": "TEST ONLY platform-test",
+    "incidentlabs": "platformteam",
+}
 _HASH = re.compile(r"^[ \t]*#(?!!).*\n", re.MULTILINE)
 TRAILING = re.compile(r"[ \t]+# .*$", re.MULTILINE)
 #: Files in which comments begin with #; the others are source code with /* */ and //.
