@@ -96,6 +96,11 @@ def main(url: str, notebook: str, pictures: str) -> None:
             "dialogs": texts(driver, ".jp-Dialog, .Toastify__toast"),
             "files": texts(driver, ".jp-DirListing-itemText"),
         }
+        choose(driver, "File", "Save Notebook")
+        driver.set_window_size(NARROW, HIGH)
+        # Without the list of files, which would take half of the screen.
+        driver.get(address._replace(path=f"/doc/tree/{notebook}").geturl())
+        WebDriverWait(driver, PATIENCE).until(lambda _: count(driver, PROMPTS) > 0)
         show_all(driver, NARROW)
         driver.save_screenshot(f"{pictures}-{NARROW}.png")
         print(json.dumps(seen))
