@@ -4,8 +4,8 @@
 
 socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
 
-# Sets `options` for a container of ours that speaks to the engine: its socket, the repository at its own path, the
-# caller's rights, and the names of the bases.
+# Sets `options` for a container of ours that speaks to the engine: its socket (ENGINE_SOCKET: where the engine has it, for who is in
+# such a container himself), the repository at its own path, the caller's rights, and the names of the bases.
 engine_options() {
   local socket suite name
   socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
@@ -13,7 +13,7 @@ engine_options() {
   case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac
   options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
     --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
-    --volume "$socket:/var/run/docker.sock" --volume "$PWD:$PWD" --workdir "$PWD")
+    --volume "${ENGINE_SOCKET:=$socket}:/var/run/docker.sock" --env ENGINE_SOCKET="$ENGINE_SOCKET" --volume "$PWD:$PWD" --workdir "$PWD")
   for suite in trixie bookworm bullseye; do
     name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
     options+=(--env "$name=${!name:-incident-labs/base:$suite}")

@@ -231,7 +231,7 @@ def test_a_nudge_fits_the_mistake(broken, name, answer, nudge):
 def test_nudges_about_the_frame(broken):
     rows = broken.packets
     right = next(question for question in broken.questions if question.id == "declined").answer(broken)
-    hellos = exercise.server_hellos(broken)
+    hellos = broken.lab.part("questions").server_hellos(broken)
     offer = rows[(rows["messages"] == "1") & (rows["frame"] < right)]["frame"].iloc[-1]
     honoured = hellos[hellos["handshake"] == "resumed"]["frame"].iloc[0]
     later = hellos[(hellos["handshake"] == "full") & hellos["session_offered"]]["frame"].iloc[-1]

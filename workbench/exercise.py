@@ -15,7 +15,7 @@ from workbench.lab import ROOT, Lab, LabError
 from workbench.packets import CaptureError
 from workbench.recording import Run
 
-ALERT, CLOSE_NOTIFY = "21", ("", "0")
+CLOSE_NOTIFY = ("", "0")
 
 
 class ExerciseError(ValueError):
@@ -164,6 +164,8 @@ class Case:
             right = question.answer(self)
         except Moot as error:
             return Reply(f"– **Not to be answered from this capture.** {error}", "moot")
+        if question.shape is FRAME and given is not None and given not in set(self._packets["frame"]):
+            return Reply("→ **Not yet.** The capture has no TCP packet of that number.", "not yet")
         if question.shape.same(given, right):
             return Reply(f"✓ **Right.** {question.told(self, given)}".rstrip(), "right")
         return Reply(f"→ **Not yet.** {question.nudge(self, given, right)}", "not yet")
@@ -300,11 +302,20 @@ ENDING = Shape('a pair: `"client"` or `"server"`, and `"FIN"`, `"RST"` or `"clos
 # What questions of several labs need
 
 
+def finished(case: Case, port: int | None = None) -> pd.DataFrame:
+    """Connections whose handshake came to its end, to one port or to all. Raises Moot where there is none."""
+    table = case.connections
+    found = table[table["handshake"].isin(["full", "resumed"]) & ((port is None) | (table["server_port"] == port))]
+    if found.empty:
+        raise Moot(f"It holds no finished handshake{'' if port is None else f' with port {port}'}.")
+    return found
+
+
 def endings(case: Case) -> pd.DataFrame:
     """The packet with which each connection begins to end: `stream`, `frame`, `server_port`, `side` and `sign` (FIN, RST,
     close_notify, or alert for another one). An encrypted alert that comes last is taken for a close_notify."""
     rows = case.packets
-    alerts = rows["record_types"].str.split(",").map(lambda types: ALERT in types)
+    alerts = packets.holding(rows, connections.ALERT, "record_types")
     ends = rows[alerts | (rows["flags"] & (connections.FIN | connections.RST) > 0)].drop_duplicates("stream")
     found = ends.merge(case.connections[["stream", "client", "client_port", "server_port"]], on="stream")
     by_client = (found["src"] == found["client"]) & (found["sport"] == found["client_port"])
@@ -313,7 +324,7 @@ def endings(case: Case) -> pd.DataFrame:
 
 
 def _sign(packet) -> str:
-    if ALERT in packet.record_types.split(","):
+    if connections.ALERT in packet.record_types.split(","):
         return "close_notify" if packet.alert in CLOSE_NOTIFY else "alert"
     return "RST" if packet.flags & connections.RST else "FIN"
 
@@ -341,14 +352,6 @@ def _about_ending(_case: Case, given: tuple[str, str], right: tuple[str, str]) -
     if given[1] == right[1]:
         return "That is what is sent, but look from whose port it comes."
     return f"Neither the side nor what it sends. {look}"
-
-
-def server_hellos(case: Case) -> pd.DataFrame:
-    """The packets with a ServerHello, each with its connection's `handshake` and `session_offered`."""
-    rows = case.packets
-    hello = rows["messages"].str.split(",").map(lambda messages: connections.SERVER_HELLO in messages)
-    rows = rows[hello & (rows["random"].str.split(",").str[0] != connections.RETRY_RANDOM)]
-    return rows.merge(case.connections[["stream", "server_port", "handshake", "session_offered"]], on="stream")
 
 
 def tried(name: str, text: str, changes: dict[str, tuple[str, str]]) -> Question:

@@ -184,3 +184,8 @@ def _names_by_field() -> dict[str, dict[int, str]]:
     if tshark.returncode != 0:
         raise subprocess.CalledProcessError(tshark.returncode, tshark.args)
     return found
+
+
+def holding(rows: pd.DataFrame, kind: str, column: str = "messages") -> pd.Series:
+    """Which packets hold a TLS message of that type, or by `record_types` a record; True or False for each."""
+    return rows[column].str.split(",").map(lambda kinds: kind in kinds).astype(bool)

@@ -1,6 +1,6 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
-from workbench import lab
+from workbench import exercise, lab
 from workbench.connections import CERTIFICATE, CLIENT_HELLO, SERVER_HELLO
 from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, handshakes_between, hello_frames, of_exercise
 from workbench.interviews.evidence import Kept
@@ -71,14 +71,14 @@ KEPT = Kept(
 
 
 def _hellos(evidence: Evidence, message: str, *, offered: bool, handshake: str) -> list[int]:
-    table = questions.finished(evidence.case)
+    table = exercise.finished(evidence.case)
     streams = table.loc[(table["session_offered"] == offered) & (table["handshake"] == handshake), "stream"]
     return hello_frames(evidence.case, streams, message)
 
 
 def diagnose(evidence: Evidence) -> str:
     """Which of the causes it is, by the evidence alone."""
-    if (questions.finished(evidence.case)["handshake"] == "resumed").mean() > 0.5:
+    if (exercise.finished(evidence.case)["handshake"] == "resumed").mean() > 0.5:
         return "well"
     return "unread" if evidence.matching(LOG, UNREAD) else "not_offered"
 
@@ -152,7 +152,7 @@ def findings(case, random) -> list[Finding]:
             questions,
             "ids",
             "In how many of the finished handshakes is the session id in the ClientHello empty?",
-            lambda case: hello_frames(case, questions.finished(case).query("session_id_offered == ''")["stream"]),
+            lambda case: hello_frames(case, exercise.finished(case).query("session_id_offered == ''")["stream"]),
         ),
         of_exercise(questions, "alert", "In which frame does the client send an alert for the first time?"),
         end_of_one(case, random, "server", PORT),

@@ -148,7 +148,7 @@ def facts(run):
     requests = sum(asked.values())
     # A request is at least one packet with application data; on a connection that is kept open there is no other sign.
     rows = packets.table(run.capture)
-    carrying = rows["record_types"].str.split(",").map(lambda types: APPLICATION_DATA in types)
+    carrying = packets.holding(rows, APPLICATION_DATA, "record_types")
     # A connection that is kept open may have had its handshake before.
     encrypted = rows.loc[rows["record_types"] != "", "stream"]
     carried = int((carrying & rows["src"].isin([addresses[who] for who in asked]) & (rows["dst"] == addresses["server"])).sum())

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from workbench import exercise, plots
-from workbench.exercise import COUNT, FRAME, SHARE, Moot, Question
+from workbench import connections, exercise, packets, plots
+from workbench.exercise import COUNT, FRAME, SHARE, Question
 
 #: The recorded run that the questions are asked of.
 OPENS = "http_client"
@@ -24,20 +24,11 @@ def symptom(run):
     return plots.over_time(data, "cpu", "CPU ms per request", "What a request costs, client and server together")
 
 
-def finished(case):
-    """Connections whose handshake came to its end."""
-    table = case.connections
-    found = table[table["handshake"].isin(["full", "resumed"])]
-    if found.empty:
-        raise Moot("It holds no finished handshake.")
-    return found
-
-
 # What they pay
 
 
 def full_share(case):
-    return float((finished(case)["handshake"] == "full").mean())
+    return float((exercise.finished(case)["handshake"] == "full").mean())
 
 
 def about_share(case, given, right):
@@ -50,11 +41,11 @@ def about_share(case, given, right):
 
 
 def empty_ids(case):
-    return int((finished(case)["session_id_offered"] == "").sum())
+    return int((exercise.finished(case)["session_id_offered"] == "").sum())
 
 
 def about_ids(case, given, right):
-    table = finished(case)
+    table = exercise.finished(case)
     if given == len(table) - right:
         return "That many are filled. Asked is for how many are empty."
     if given > len(table):
@@ -63,12 +54,11 @@ def about_ids(case, given, right):
 
 
 def certificates(case):
-    rows = case.packets
-    return int(rows["messages"].str.split(",").map(lambda messages: "11" in messages).sum())
+    return int(packets.holding(case.packets, connections.CERTIFICATE).sum())
 
 
 def about_certificates(case, given, right):
-    if given == len(finished(case)):
+    if given == len(exercise.finished(case)):
         return "That is the number of finished handshakes. Not each of them needs a Certificate, or do they?"
     return "Count the packets with `tls.handshake.type == 11`. Under TLS 1.3 they can be read because the capture decrypts itself."
 
@@ -79,7 +69,7 @@ def about_certificates(case, given, right):
 def first_client_alert(case):
     rows = case.packets
     ports = set(case.connections["server_port"])
-    found = rows[rows["dport"].isin(ports) & rows["record_types"].str.split(",").map(lambda types: exercise.ALERT in types)]
+    found = rows[rows["dport"].isin(ports) & packets.holding(rows, connections.ALERT, "record_types")]
     return int(found["frame"].iloc[0]) if len(found) else None
 
 
@@ -89,9 +79,7 @@ def about_alert(case, given, right):
     if right is None:
         return "That one is no alert of the client's."
     packet = case.packets[case.packets["frame"] == given]
-    if packet.empty:
-        return "The capture has no TCP packet of that number."
-    if exercise.ALERT not in packet["record_types"].iloc[0].split(","):
+    if connections.ALERT not in packet["record_types"].iloc[0].split(","):
         return "There is no alert in that frame. `tls.alert_message` finds them."
     if packet["sport"].iloc[0] in set(case.connections["server_port"]):
         return "That alert is the server's. It is what the client ought to have read. Asked is the client's own."

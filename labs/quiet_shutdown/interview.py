@@ -1,6 +1,6 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
-from workbench import lab
+from workbench import exercise, lab
 from workbench.exercise import Case
 from workbench.interviews.asking import (
     Cause,
@@ -87,7 +87,7 @@ KEPT = Kept(
 
 def _hellos(case: Case, port: int, kind: str, *, offered: bool) -> list[int]:
     """Both Hellos: what is offered stands in the one, and what becomes of it in the other."""
-    table = questions.finished(case, port)
+    table = exercise.finished(case, port)
     streams = table.loc[(table["handshake"] == kind) & (table["session_offered"] == offered), "stream"]
     return both_hellos(case, streams)
 
@@ -104,7 +104,7 @@ def _nothing_offered(evidence: Evidence) -> list[int]:
 
 def diagnose(evidence: Evidence) -> str:
     """Which of the causes it is, by the evidence alone."""
-    checks = questions.finished(evidence.case, CHECKED)
+    checks = exercise.finished(evidence.case, CHECKED)
     if (checks["handshake"] == "resumed").mean() > 0.5:
         return "well"
     return "forgotten" if checks["session_offered"].mean() > 0.3 else "not_offered"
@@ -166,7 +166,7 @@ def findings(case, random):
             "offers",
             f"In how many of the finished handshakes with specimen:{CHECKED} does the client offer a session, by an id "
             "or a ticket that is not empty?",
-            lambda case: hello_frames(case, questions.finished(case, CHECKED).query("session_offered")["stream"]),
+            lambda case: hello_frames(case, exercise.finished(case, CHECKED).query("session_offered")["stream"]),
         ),
         of_exercise(
             questions,

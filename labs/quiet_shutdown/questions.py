@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from workbench import exercise, plots
-from workbench.exercise import COUNT, FRAME, PORTS, SHARE, Moot, Question
+from workbench import connections, exercise, packets, plots
+from workbench.exercise import COUNT, FRAME, PORTS, SHARE, Question
 
 #: The recorded run that the questions are asked of.
 OPENS = "broken"
@@ -20,21 +20,11 @@ def symptom(run):
     return plots.over_time(data, "keys", "SslBackendKeyRate, 1/s", "TLS keys that HAProxy computes per second, without a client")
 
 
-def finished(case, port=None):
-    """Connections whose handshake came to its end, to one port or to all."""
-    table = case.connections
-    table = table[table["handshake"].isin(["full", "resumed"])]
-    found = table if port is None else table[table["server_port"] == port]
-    if found.empty:
-        raise Moot(f"It holds no finished handshake{'' if port is None else f' with port {port}'}.")
-    return found
-
-
 # Who resumes
 
 
 def resuming_ports(case):
-    table = finished(case)
+    table = exercise.finished(case)
     return frozenset(map(int, table.loc[table["handshake"] == "resumed", "server_port"]))
 
 
@@ -52,13 +42,13 @@ def about_ports(case, given, right):
 
 
 def full_share(case, port=SPECIMEN):
-    return float((finished(case, port)["handshake"] == "full").mean())
+    return float((exercise.finished(case, port)["handshake"] == "full").mean())
 
 
 def about_share(case, given, right):
     if SHARE.same(given, 1 - right):
         return "That is the share of the others. A full handshake is one in which the server sends its Certificate."
-    if SHARE.same(given, float((finished(case)["handshake"] == "full").mean())):
+    if SHARE.same(given, float((exercise.finished(case)["handshake"] == "full").mean())):
         return f"That is the share over all ports. Keep only the connections to {SPECIMEN}."
     return f"Take the connections to port {SPECIMEN}, leave out unfinished handshakes, and divide the full ones by all of them."
 
@@ -67,11 +57,11 @@ def about_share(case, given, right):
 
 
 def offers(case, port=SPECIMEN):
-    return int(finished(case, port)["session_offered"].sum())
+    return int(exercise.finished(case, port)["session_offered"].sum())
 
 
 def about_offers(case, given, right):
-    table = finished(case, SPECIMEN)
+    table = exercise.finished(case, SPECIMEN)
     if given == int(case.connections["session_offered"].sum()):
         return f"That is the count over all ports. Keep only the connections to {SPECIMEN}."
     if given == int((table["handshake"] == "resumed").sum()):
@@ -84,8 +74,17 @@ def about_offers(case, given, right):
 # Where the server declines
 
 
+def server_hellos(case):
+    """The packets with a ServerHello, each with its connection's `handshake` and `session_offered`."""
+    rows = case.packets
+    rows = rows[
+        packets.holding(rows, connections.SERVER_HELLO) & (rows["random"].str.split(",").str[0] != connections.RETRY_RANDOM)
+    ]
+    return rows.merge(case.connections[["stream", "server_port", "handshake", "session_offered"]], on="stream")
+
+
 def first_declined(case):
-    hellos = exercise.server_hellos(case)
+    hellos = server_hellos(case)
     declined = hellos[hellos["session_offered"] & (hellos["handshake"] == "full")]
     return int(declined["frame"].iloc[0]) if len(declined) else None
 
@@ -96,11 +95,9 @@ def about_declined(case, given, right):
     if right is None:
         return "That one is no refusal. Compare what is offered with what is given, connection by connection, to the last."
     packet = case.packets[case.packets["frame"] == given]
-    if packet.empty:
-        return "The capture has no TCP packet of that number."
-    if "1" in packet["messages"].iloc[0].split(","):
+    if connections.CLIENT_HELLO in packet["messages"].iloc[0].split(","):
         return "That is a ClientHello: with it a client may offer. Which frame is the server's reply to it?"
-    hellos = exercise.server_hellos(case)
+    hellos = server_hellos(case)
     hello = hellos[hellos["frame"] == given]
     if hello.empty:
         return "The server decides in its ServerHello (`tls.handshake.type == 2`), and there is none in that frame."

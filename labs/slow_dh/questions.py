@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workbench import connections, plots
+from workbench import connections, packets, plots
 from workbench.exercise import COUNT, FRAME, SHARE, Moot, Question, tried
 
 #: The recorded run that the questions are asked of.
@@ -36,8 +36,7 @@ def waited(case):
 def hello_frame(case, stream):
     """The frame of a connection's ClientHello."""
     rows = case.packets
-    hello = rows["messages"].str.split(",").map(lambda messages: connections.CLIENT_HELLO in messages)
-    return int(rows.loc[hello & (rows["stream"] == stream), "frame"].iloc[0])
+    return int(rows.loc[packets.holding(rows, connections.CLIENT_HELLO) & (rows["stream"] == stream), "frame"].iloc[0])
 
 
 # Where the time goes
@@ -52,9 +51,9 @@ def longest(case):
 
 
 def about_longest(case, given, right):
+    if given is None:
+        return "There is one: some wait is the longest."
     frames = case.packets.set_index("frame")
-    if given not in frames.index:
-        return "The capture has no TCP packet of that number."
     messages = frames.loc[given, "messages"].split(",")
     if connections.CLIENT_HELLO not in messages:
         return "That frame holds no ClientHello. `tls.handshake.type == 1` finds them."
@@ -120,8 +119,6 @@ def about_first(case, given, right):
         return "There is one. Sort the connections by `client_hello_time`, and look at the waits."
     if right is None:
         return "None of them waits for more than half a second here."
-    if given not in set(case.packets["frame"]):
-        return "The capture has no TCP packet of that number."
     return "That is not the first ClientHello that had to wait for more than half a second, or no ClientHello."
 
 

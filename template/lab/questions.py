@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workbench import exercise, plots
-from workbench.exercise import COUNT, Moot, Question
+from workbench.exercise import COUNT, Question
 
 #: The recorded run that the questions are asked of.
 OPENS = "broken"
@@ -17,21 +17,12 @@ def symptom(run):
     return plots.over_time(data, "took", "seconds", "What each client took for its connections")
 
 
-def finished(case):
-    """Connections whose handshake came to its end."""
-    table = case.connections
-    found = table[(table["server_port"] == PORT) & table["handshake"].isin(["full", "resumed"])]
-    if found.empty:
-        raise Moot(f"It holds no finished handshake with port {PORT}.")
-    return found
-
-
 def offers(case):
-    return int(finished(case)["session_offered"].sum())
+    return int(exercise.finished(case, PORT)["session_offered"].sum())
 
 
 def about_offers(case, given, right):
-    if given == len(finished(case)):
+    if given == len(exercise.finished(case, PORT)):
         return "That is all of them. Asked is how many offer a session."
     return "Look into each ClientHello: a session is offered where its session id is not empty."
 

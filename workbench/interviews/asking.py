@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pandas as pd
 
-from workbench import exercise
+from workbench import exercise, packets
 from workbench.connections import CLIENT_HELLO, SERVER_HELLO
 from workbench.exercise import Case
 from workbench.interviews.sheet import KINDS
@@ -125,8 +125,7 @@ def ending_frames(case: Case, port: int, side: str, sign: str) -> list[int]:
 def hello_frames(case: Case, streams: Collection[int], message: str = CLIENT_HELLO) -> list[int]:
     """The frames of these connections' ClientHellos, or of another message of TLS."""
     rows = case.packets
-    holds = rows["messages"].str.split(",").map(lambda messages: message in messages)
-    return [int(frame) for frame in rows.loc[holds & rows["stream"].isin(streams), "frame"]]
+    return [int(frame) for frame in rows.loc[packets.holding(rows, message) & rows["stream"].isin(streams), "frame"]]
 
 
 def both_hellos(case: Case, streams: Collection[int]) -> list[int]:
