@@ -17,6 +17,8 @@ def drive(stack, recorder):
             began = time.time()
             stack.exec("operator", ["sh", "-c", f"openssl s_client -connect server:{PORT} -reconnect </dev/null 2>&1"])
             recorder.note("client", number=number, began=began, took=round(time.time() - began, 3))
+        # What is on the wire is in the capture a moment later.
+        time.sleep(1)
 
 
 def facts(run):
