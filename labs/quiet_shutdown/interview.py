@@ -144,7 +144,7 @@ CAUSES = {
     "tickets": Cause("The services encrypt session tickets with keys of their own each, and cannot read each other's."),
     "too_many": Cause("The handshakes fail and are tried again: each check needs several before one comes to its end."),
 }
-#: Changes to choose from: the scenario that makes it, or None where it is none.
+#: Changes to choose from, by the scenario that makes it, where one does.
 CHANGES = {
     "httpchk": "checks that ask for a page over HTTP and read the answer",
     "jetty_9_4_12": "Jetty 9.4.12 in place of the Jetty that is there",

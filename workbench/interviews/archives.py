@@ -20,8 +20,6 @@ _FILES = {
     "versions.txt": "what runs",
     "variables.txt": "options that services are started with",
     "counters.csv": "counters over time (UTC); `cpu_seconds` and counts add up from each service's start",
-    "application.log": "lines of its log",
-    "gateway.log": "lines of its log",
 }
 
 
@@ -37,7 +35,7 @@ def parts_of(made: Interview) -> dict[str, str]:
 def candidate(made: Interview) -> bytes:
     """What the candidate gets: the situation, the evidence and the sheet."""
     evidence = {f"evidence/{path.name}": path.read_bytes() for path in (made.folder / "evidence").iterdir()}
-    listed = "\n".join(f"- `{name}`: {_FILES.get(name.partition('/')[2], 'as it is on the host')}" for name in sorted(evidence))
+    listed = "\n".join(f"- `{name}`: {_is(name.partition('/')[2])}" for name in sorted(evidence))
     page = f"""# Interview {made.code}
 
 {made.mask.text(parts_of(made)[SITUATION])}
@@ -57,6 +55,11 @@ enough. Nothing has to be guessed: whatever is asked for is in the evidence, and
 """
     stack = live.files(made.lab, made.lab.part("interview").LIVE) if made.live else {}
     return _zipped({"README.md": page.encode(), SHEET: sheet.write(made.code, made.asked).encode(), **evidence, **stack})
+
+
+def _is(name: str) -> str:
+    """What a file of the evidence is."""
+    return _FILES.get(name) or ("lines of its log" if name.endswith(".log") else "as it is on the host")
 
 
 def _live_part(made: Interview) -> str:
