@@ -14,6 +14,7 @@ from workbench.lab import ROOT
 #: Where the engine finds what is mounted.
 COPY = ROOT / "runs" / "sixth"
 NAME, CASE = "sixth_lab", "106"
+SCENARIOS = ("broken", "session_cache", "longer_timeout")
 #: What every lab keeps to, for this one.
 KEPT_TO = ["test_invariants.py", "test_notebooks.py", "test_learner.py", "test_matrix.py", "test_command.py"]
 
@@ -51,7 +52,12 @@ def test_a_lab_from_the_template_is_one_of_the_labs(copy):
     before = {path: path.read_bytes() for path in (copy / "workbench").rglob("*") if path.is_file()}
     assert f"labs/{NAME}" in call(copy, "workbench", "new", NAME, CASE)
     assert f"labs/{NAME}/lab.toml: 3 scenarios" in call(copy, "workbench", "labs")
-    assert "as declared" in call(copy, "workbench", "record", NAME)
+    said = call(copy, "workbench", "record", NAME)
+    # What others disturbed is not for publication: it is recorded once more.
+    for name in [each for each in SCENARIOS if f"{each}: others used the machine" in said]:
+        if "others used the machine" in call(copy, "workbench", "record", NAME, "--scenario", name):
+            pytest.skip("others use this machine all the time: nothing can be recorded on it")
+    assert said.count("as declared") >= len(SCENARIOS)
     call(copy, "workbench", "matrix", NAME, "--record")
     said = call(copy, "pytest", "-q", "-m", "not stack and not many", "-k", NAME, *(f"tests/{name}" for name in KEPT_TO))
     assert " passed" in said
