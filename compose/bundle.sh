@@ -23,8 +23,8 @@ files() {
 }
 
 make_bundle() {
-  local lab=$1 target=$2 names
-  case $target in /*) ;; *) target=$here/$target ;; esac
+  local lab=$1 target names
+  target=$(from_here "$2")
   [ ! -e "$target" ] || die "$target: there already; take another OUT, or move it away"
   [ -w "$(dirname "$target")" ] || die "$(dirname "$target"): $(id -un) cannot write there; take another OUT"
   bash compose/workbench.sh --for "$lab" all python -m workbench build "$lab"

@@ -13,9 +13,6 @@ part=interview
 # shellcheck source=compose/say.sh
 . compose/say.sh
 
-# A path as the caller means it, from where he is.
-from_here() { case $1 in /*) echo "$1" ;; *) echo "$here/$1" ;; esac; }
-
 make_one() {
   local lab=$1 whom=$2 seed=$3 live=${5:+--live}
   out=$4

@@ -34,6 +34,9 @@ wait_saying() {
   wait "$1"
 }
 
+# A path as the caller means it, from `here`, where he stood.
+from_here() { case $1 in /*) echo "$1" ;; *) echo "$here/$1" ;; esac; }
+
 # A case is named by its number or by its lab.
 lab_of() {
   local found

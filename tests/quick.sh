@@ -16,16 +16,9 @@ done | xargs shellcheck
 say "lint: Dockerfiles"
 # Debian's packages are pinned by their suite: a version of its own would vanish with the next point release.
 git ls-files --cached --others --exclude-standard '*Dockerfile' | xargs hadolint --failure-threshold warning --ignore DL3008 --ignore DL3006
-say "compose files"
-for lab in labs/*/; do
-  for overlay in "" "$lab"scenarios/*.yaml; do
-    CAPTURE_AT=none docker compose --project-directory "$lab" -f "$lab/compose.yaml" ${overlay:+-f "$overlay"} config --quiet
-  done
-  echo "$lab: the stack and every overlay"
-done
 say "lab.toml"
 python -m workbench labs
-say "unit tests and notebooks, in two halves side by side"
+say "unit tests, compose files and notebooks, in two halves side by side"
 # Each recorded capture is decoded once for all of them.
 LAB_DECODED=$(mktemp -d)
 export LAB_DECODED

@@ -37,7 +37,7 @@ def _chosen(name: str, scenario: str) -> list[tuple[lab.Lab, list[str]]]:
 
 
 @app.command()
-def run(name: Name = "quiet_shutdown", scenario: ScenarioName = "story") -> None:
+def run(name: Name, scenario: ScenarioName = "story") -> None:
     """Tells a lab's story on real parts, judges each scenario on the wire, and writes the report. The stories of all labs are told
     briefly: what decides is measured, and not what else there is to see."""
     chosen = _chosen(name, scenario)
@@ -60,7 +60,7 @@ def _conclude(found: list[tuple[lab.Lab, list[gate.Result]]]) -> None:
 
 
 @app.command()
-def replay(name: Name = "quiet_shutdown") -> None:
+def replay(name: Name) -> None:
     """Judges a lab's recorded runs again, on a machine without an engine: nothing runs, and no run's result is touched."""
     found = []
     for each in _labs(name):
@@ -74,7 +74,7 @@ def replay(name: Name = "quiet_shutdown") -> None:
 
 
 @app.command()
-def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None:
+def record(name: Name, scenario: ScenarioName = "all") -> None:
     """Re-records captures/<lab>/<scenario>/, and publishes what they say."""
     as_declared = True
     for each, wanted in _chosen(name, scenario):
@@ -86,7 +86,7 @@ def record(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> Non
 
 @app.command("matrix")
 def run_matrix(
-    name: Name = "quiet_shutdown",
+    name: Name,
     keep: Annotated[bool, typer.Option("--record", help="make the result the recorded one")] = False,
 ) -> None:
     """Runs a lab's matrices, every row with every column, and draws who is affected."""
@@ -140,14 +140,14 @@ def facts(name: str) -> None:
 
 
 @app.command()
-def build(name: Name = "quiet_shutdown", scenario: ScenarioName = "all") -> None:
+def build(name: Name, scenario: ScenarioName = "all") -> None:
     """Builds every image that a lab's scenarios name."""
     for each, wanted in _chosen(name, scenario):
         gate.build(each, wanted)
 
 
 @app.command()
-def images(name: Name = "all") -> None:
+def images(name: Name) -> None:
     """Prints the name of every image that a lab's scenarios take."""
     models = [stack.model(each.name, scenario) for each in _labs(name) for scenario in each.scenarios]
     named = {entry["image"] for each in models for entry in each["services"].values()}

@@ -250,6 +250,11 @@ def _alert_name(description: str) -> str:
 _COLUMNS = list(_Connection(0, 0, 0, (("", 0), ("", 0))).row())
 
 
+def finished(table: pd.DataFrame) -> pd.DataFrame:
+    """Of a table of connections those whose handshake came to its end, full or resumed."""
+    return table[table["handshake"].isin(["full", "resumed"])]
+
+
 def facts(table: pd.DataFrame) -> dict:
     """The counts that `make facts` prints, of a table of connections (docs/facts.md says what each means)."""
     tls = table[table["handshake"].notna()]

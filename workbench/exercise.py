@@ -305,7 +305,7 @@ ENDING = Shape('a pair: `"client"` or `"server"`, and `"FIN"`, `"RST"` or `"clos
 def finished(case: Case, port: int | None = None) -> pd.DataFrame:
     """Connections whose handshake came to its end, to one port or to all. Raises Moot where there is none."""
     table = case.connections
-    found = table[table["handshake"].isin(["full", "resumed"]) & ((port is None) | (table["server_port"] == port))]
+    found = connections.finished(table if port is None else table[table["server_port"] == port])
     if found.empty:
         raise Moot(f"It holds no finished handshake{'' if port is None else f' with port {port}'}.")
     return found

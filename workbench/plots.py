@@ -9,10 +9,10 @@ import vl_convert
 from PIL import Image
 
 #: Colour and, for those who do not see it, shape: a full handshake is a red cross, a resumed one a teal dot.
-BROKEN, FIXED, NEUTRAL = "#c8553d", "#2a7f8e", "#8d99a6"
+BROKEN, FIXED, NEUTRAL, OTHER = "#c8553d", "#2a7f8e", "#8d99a6", "#5b4a72"
 _HANDSHAKE = alt.Scale(domain=["full", "resumed", "unfinished"], range=[BROKEN, FIXED, NEUTRAL])
 _HANDSHAKE_SHAPE = alt.Scale(domain=["full", "resumed", "unfinished"], range=["cross", "circle", "triangle-up"])
-_VERDICT = alt.Scale(domain=["red", "green", "failed", "undecided"], range=[BROKEN, FIXED, "#5b4a72", NEUTRAL])
+_VERDICT = alt.Scale(domain=["red", "green", "failed", "undecided"], range=[BROKEN, FIXED, OTHER, NEUTRAL])
 WIDTH = 620
 #: Room at the left for a browser whose letters are wider than those that were measured.
 _PADDING = {"left": 40, "top": 5, "right": 5, "bottom": 5}
@@ -102,11 +102,7 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=heading, padding=_PADDING)
 
 
-#: What a session may be to who waits for one.
-SESSIONS = {"new": "#5b4a72", "given up": BROKEN, "resumed": FIXED}
-
-
-def waits(data: pd.DataFrame, moment: str, title: str, kinds: dict[str, str] = SESSIONS, what: str = "session") -> alt.LayerChart:
+def waits(data: pd.DataFrame, moment: str, title: str, kinds: dict[str, str], what: str) -> alt.LayerChart:
     """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: one of `kinds`,
     each with its colour, of `what` it is); each step upwards is ten times the last."""
     shapes = alt.Scale(domain=list(kinds), range=["triangle-up", "cross", "circle", "diamond"][: len(kinds)])

@@ -99,8 +99,10 @@ class Stack:
     def build(self) -> None:
         """Builds the images that are missing, or were made of something else. Raises StackError with the build's last lines."""
         built = {name: entry for name, entry in self.model["services"].items() if "build" in entry}
-        made_of = {name: self._made_of(entry["build"]) for name, entry in built.items()}
-        stale = [name for name, entry in built.items() if self._label(entry["image"], MADE_OF) != made_of[name]]
+        # Services share what they are built of: it is read once.
+        hashes = {build: self._made_of(json.loads(build)) for build in map(_as_key, built.values())}
+        made_of = {name: hashes[_as_key(entry)] for name, entry in built.items()}
+        stale = [name for name, entry in built.items() if self._label(entry["image"]) != made_of[name]]
         if not stale:
             return
         labels = {name: {"build": {"labels": {MADE_OF: made_of[name]}}} for name in stale}
@@ -118,22 +120,19 @@ class Stack:
         context = Path(build["context"])
         paths = [path for path in sorted(context.rglob("*")) if path.is_file()]
         parts = [(path.relative_to(context).as_posix(), os.access(path, os.X_OK), path.read_bytes()) for path in paths]
-        arguments = {
-            name: (":" in value and self._image_id(value)) or value for name, value in sorted(build.get("args", {}).items())
-        }
+        arguments = {name: self._image(value).get("Id", value) for name, value in sorted(build.get("args", {}).items())}
         dockerfile = (context / build["dockerfile"]).read_bytes()
         return hashlib.sha256(repr((parts, dockerfile, arguments)).encode()).hexdigest()[:16]
 
-    def _image_id(self, name: str) -> str | None:
-        with contextlib.suppress(EngineError):
-            return self._engine.get(f"/images/{quote(name)}/json")["Id"]
-        return None
+    def _label(self, image: str) -> str | None:
+        """What an image was made of, by its label; None where there is no such image, or no such label."""
+        return (self._image(image).get("Config", {}).get("Labels") or {}).get(MADE_OF)
 
-    def _label(self, image: str, label: str) -> str | None:
-        """A label of an image; None where there is no such image, or no such label."""
+    def _image(self, name: str) -> dict:
+        """What the engine says of an image; nothing where there is none of that name, or where it is no image's name."""
         with contextlib.suppress(EngineError):
-            return (self._engine.get(f"/images/{quote(image)}/json")["Config"]["Labels"] or {}).get(label)
-        return None
+            return self._engine.get(f"/images/{quote(name)}/json")
+        return {}
 
     def up(self, *services: str, scale: dict[str, int] | None = None, anew: bool = False, **settings: str) -> None:
         """Starts the named services (all of them when none is named) and waits until they are healthy.
@@ -359,6 +358,10 @@ def _said_by(service: str) -> Iterator[None]:
         yield
     except DockerException as error:
         raise StackError(f"{service}: {_last_line(error.stderr)}") from None
+
+
+def _as_key(entry: dict) -> str:
+    return json.dumps(entry["build"], sort_keys=True)
 
 
 def _last_line(text: str | None) -> str:

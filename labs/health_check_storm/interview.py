@@ -1,7 +1,7 @@
 """What an interview over this case is made of; its text is in INTERVIEW.md."""
 
 from workbench import lab
-from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, of_exercise
+from workbench.interviews.asking import Cause, Evidence, Finding, Proof, end_of_one, frames_of, of_exercise
 from workbench.interviews.evidence import Kept
 from workbench.interviews.live import Live
 
@@ -96,8 +96,7 @@ def _checks(evidence: Evidence, answered: bool) -> list[int]:
     table = table[table["client_rst"] & (table["client_bytes"] == 0)]
     if answered:
         table = table[(table["client_syns"] == 1) & (table["server_syns"] > 0)]
-    rows = case.packets
-    return [int(frame) for frame in rows.loc[rows["stream"].isin(table["stream"]), "frame"]]
+    return frames_of(case, table["stream"])
 
 
 def diagnose(evidence: Evidence) -> str:

@@ -4,7 +4,7 @@ import json
 import time
 from itertools import pairwise
 
-from workbench import connections, packets
+from workbench import connections, console, packets
 from workbench.oracle import ratio, share
 from workbench.recording import rate
 
@@ -14,7 +14,7 @@ STEADY, MORE, GROWN, NEAR, STORM = 10, 20, 25, 90, 20
 #: From what share of what the instance bears on.
 NEARLY = 0.8
 #: How long it is waited for at most: until all is well, the storm stops again, all is well again, a dead mesh is noticed.
-SETTLE, STOPS, HEAL, NOTICE = 40, 30, 45, 30
+SETTLE, STOPS, HEAL, NOTICE = (seconds * console.PATIENCE for seconds in (40, 30, 45, 30))
 #: Seconds without a lost SYN after which a storm is over.
 CALM = 5
 #: The zone whose mesh is behind the tracking, and dies at the end.

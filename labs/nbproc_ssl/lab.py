@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 
-from workbench import connections, packets
+from workbench import connections, console, packets
 from workbench.oracle import ratio, share
 from workbench.stack import StackError
 
@@ -16,7 +16,7 @@ QUIET, LOADED, RISES = 6, 8, 1
 #: Seconds that each further burst takes.
 BURST = 4
 #: How long it is waited for until HAProxy passes requests on, in seconds.
-READY = 30
+READY = 30 * console.PATIENCE
 #: Asks once; what it asks for and how it tells comes after it.
 CURL = ["curl", "--silent", "--insecure", "--max-time", "5"]
 #: Clients of each burst, as load.sh has them; and which share of them has to resume, to be called so.
@@ -229,7 +229,7 @@ def paid(run, began):
     load = table[(table["client"] == run.meta["addresses"]["load"]) & (table["server_port"] == TLS) & (table["client_syns"] > 0)]
     load = load[load["start"] < began["over"] - RISES]
     return {
-        "handshakes": int(load["handshake"].isin(["full", "resumed"]).sum()),
+        "handshakes": len(connections.finished(load)),
         "full_share": share(load["handshake"] == "full"),
         "hello_wait_ms": middle(1000 * load["hello_wait"], 0.5),
     }

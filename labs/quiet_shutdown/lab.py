@@ -125,8 +125,8 @@ def facts(run):
     # A published capture keeps the specimens only: count the lines whose checks are in it.
     kept = ["specimen"] if "kept" in run.meta else ["java", "specimen"]
     every_java = pd.concat([seen[backend] for backend in kept])
-    java, nginx = finished(every_java), finished(seen["nginx"])
-    specimen = finished(seen["specimen"])
+    java, nginx = connections.finished(every_java), connections.finished(seen["nginx"])
+    specimen = connections.finished(seen["specimen"])
     specimen = specimen[specimen["client_fin"] | specimen["client_rst"]]
     whole = every_java[(every_java["client_syns"] > 0) & (every_java["client_fin"] | every_java["client_rst"])]
     return {
@@ -159,7 +159,3 @@ def checks_of(run, address, port):
     """Connections to one service: its own address counts as well as its port, which another server might listen on."""
     table = connections.table(run.capture)
     return table[(table["server"] == address) & (table["server_port"] == port)]
-
-
-def finished(table):
-    return table[table["handshake"].isin(["full", "resumed"])]

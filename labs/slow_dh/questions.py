@@ -9,6 +9,8 @@ from workbench.exercise import COUNT, FRAME, SHARE, Moot, Question, tried
 OPENS = "broken"
 #: Whoever waits for longer than this has noticed, in seconds.
 LONG = 0.5
+#: What a session may be to who waits for one.
+KINDS = {"new": plots.OTHER, "given up": plots.BROKEN, "resumed": plots.FIXED}
 
 
 def symptom(run):
@@ -21,7 +23,7 @@ def symptom(run):
         "ms": asked["took"].clip(lower=1),
         "kind": kind,
     })  # fmt: skip
-    return plots.waits(data, "the first message with WS-Security", "How long acknowledgements take")
+    return plots.waits(data, "the first message with WS-Security", "How long acknowledgements take", KINDS, "session")
 
 
 def waited(case):

@@ -24,7 +24,7 @@ def drive(stack, recorder):
 def facts(run):
     """What is offered, and what becomes of it. Shares are of the finished handshakes that offered a session."""
     table = connections.table(run.capture)
-    finished = table[(table["server_port"] == PORT) & table["handshake"].isin(["full", "resumed"])]
+    finished = connections.finished(table[table["server_port"] == PORT])
     offered = finished[finished["session_offered"]]
     notes = run.metrics
     return {
