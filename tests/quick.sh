@@ -19,7 +19,8 @@ git ls-files --cached --others --exclude-standard '*Dockerfile' | xargs hadolint
 say "lab.toml"
 python -m workbench labs
 say "unit tests, compose files and notebooks, in two halves side by side"
-# Each recorded capture is decoded once for all of them.
+# Each module is compiled once, and each recorded capture decoded once, for all of them and what they start.
+unset PYTHONDONTWRITEBYTECODE
 LAB_DECODED=$(mktemp -d)
 export LAB_DECODED
 trap 'rm -r "$LAB_DECODED"' EXIT
