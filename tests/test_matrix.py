@@ -76,7 +76,7 @@ def test_what_is_drawn_says_what_was_measured(each_lab):
 def test_figures_are_those_that_decide(each_lab):
     (first, *_) = results(each_lab)
     cell = next(cell for cell in first.cells if cell.facts)
-    assert cell.figures(each_lab) == " / ".join(report.figure(cell.facts, column) for column in each_lab.judged())
+    assert cell.figures(each_lab) == " / ".join(report.figure(cell.facts, column) for column in each_lab.deciding())
 
 
 def test_another_verdict_than_the_recorded_one_is_named(each_lab):

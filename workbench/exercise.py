@@ -375,7 +375,7 @@ def tried(name: str, text: str, changes: dict[str, tuple[str, str]]) -> Question
             f"{{:{column.format}}} {column.title}, against {{:{column.format}}} without it".format(
                 *(each[column.fact] for each in facts)
             )
-            for column in case.lab.judged()
+            for column in case.lab.deciding()
         ]
         return f"Recorded with this change alone, and judged {change.verdict}: {'; '.join(said)}."
 

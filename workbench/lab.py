@@ -262,10 +262,10 @@ class Lab(_Strict):
         own = {name: oracle for name, oracle in self.oracles.items() if scenario in oracle.of}
         return own or {name: oracle for name, oracle in self.oracles.items() if not oracle.of}
 
-    def judged(self) -> list[Column]:
+    def deciding(self) -> list[Column]:
         """The columns whose facts decide whether the incident is there."""
-        deciding = {oracle.fact for oracle in self.oracles_of("broken").values() if oracle.otherwise == "red"}
-        return [column for column in self.columns if column.fact in deciding]
+        facts = {oracle.fact for oracle in self.oracles_of("broken").values() if oracle.otherwise == "red"}
+        return [column for column in self.columns if column.fact in facts]
 
     def part(self, name: str) -> ModuleType:
         """One of the lab's own Python files: `lab` (drive and facts), `questions`, or what its notebook needs. Raises

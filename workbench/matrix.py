@@ -30,7 +30,7 @@ class Cell:
 
     def figures(self, lab: Lab) -> str:
         """What decided, in the order of the lab's columns; empty where nothing came so far."""
-        return " / ".join(report.figure(self.facts, column) for column in lab.judged()) if self.facts else ""
+        return " / ".join(report.figure(self.facts, column) for column in lab.deciding()) if self.facts else ""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def table(result: Result) -> Table:
 
 def legend(lab: Lab) -> str:
     """What the figures in a cell are."""
-    return " / ".join(column.title for column in lab.judged())
+    return " / ".join(column.title for column in lab.deciding())
 
 
 def picture(result: Result) -> alt.LayerChart:

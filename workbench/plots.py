@@ -13,9 +13,27 @@ BROKEN, FIXED, NEUTRAL, OTHER = "#c8553d", "#2a7f8e", "#8d99a6", "#5b4a72"
 _HANDSHAKE = alt.Scale(domain=["full", "resumed", "unfinished"], range=[BROKEN, FIXED, NEUTRAL])
 _HANDSHAKE_SHAPE = alt.Scale(domain=["full", "resumed", "unfinished"], range=["cross", "circle", "triangle-up"])
 _VERDICT = alt.Scale(domain=["red", "green", "failed", "undecided"], range=[BROKEN, FIXED, OTHER, NEUTRAL])
-WIDTH = 620
+WIDTH = 520
 #: Room at the left for a browser whose letters are wider than those that were measured.
 _PADDING = {"left": 40, "top": 5, "right": 5, "bottom": 5}
+#: Letters that can be read when a narrow screen makes the picture smaller, and nothing at its side that would make it wider.
+_LETTERS = 12
+
+
+@alt.theme.register("incident-labs", enable=True)
+def _theme() -> alt.theme.ThemeConfig:
+    return {
+        "config": {
+            "axis": {"labelFontSize": _LETTERS, "titleFontSize": _LETTERS, "labelLimit": WIDTH / 2},
+            "legend": {"orient": "bottom", "labelFontSize": _LETTERS, "titleFontSize": _LETTERS, "labelLimit": WIDTH},
+            "title": {"subtitleFontSize": _LETTERS},
+        }
+    }
+
+
+def _legend(names: list[str]) -> alt.Legend:
+    """In as many columns as there is room for."""
+    return alt.Legend(columns=max(1, WIDTH // (40 + 7 * max(map(len, names)))))
 
 
 def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
@@ -42,13 +60,13 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
 def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChart:
     """One bar a scenario, or whatever `scenario` names (and the named value), with its number; coloured by its `verdict`, where it
     has one."""
-    base = alt.Chart(data, width=WIDTH, height=alt.Step(24)).encode(
+    # What the names take is the bars' loss, or the picture grows wider.
+    longest = max(map(len, data["scenario"]))
+    base = alt.Chart(data, width=WIDTH - 6 * longest, height=alt.Step(24)).encode(
         x=alt.X(f"{value}:Q", title=unit, axis=alt.Axis(tickCount=6)),
         y=alt.Y("scenario:N", title=None, sort=list(data["scenario"])),
     )
-    # Beyond the longest bar's number.
-    legend = alt.Legend(offset=45)
-    judged = alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=legend)
+    judged = alt.Color("verdict:N", scale=_VERDICT, title="verdict")
     drawn = base.mark_bar(height=14).encode(color=judged if "verdict" in data else alt.value(NEUTRAL))
     number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=".3~g"))
     return (drawn + number).properties(title=title, padding=_PADDING)
@@ -58,7 +76,7 @@ def over_time(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.Char
     """A line a scenario (columns `scenario`, `second` and the named value), dashed apart as well as coloured."""
     names = list(dict.fromkeys(data["scenario"]))
     colours = [BROKEN if name == "broken" else FIXED if number == 1 else NEUTRAL for number, name in enumerate(names)]
-    legend = alt.Legend(labelLimit=WIDTH) if len(names) > 1 else None
+    legend = _legend(names) if len(names) > 1 else None
     return (
         alt.Chart(data, title=title, width=WIDTH, height=200)
         .mark_line(point=True)
@@ -79,10 +97,11 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     colours = list(data.drop_duplicates("what")["colour"])
     # The colours tell already, and the legend needs no column for them.
     data = data.drop(columns="colour")
-    # In turns higher and lower, so that two that come soon after one another can both be read.
+    # In turns higher and lower, so that two that come soon after one another can both be read, and the late ones leftwards.
+    late = data["second"].max() / 2
     rows = [(name, second, number % 2) for number, (name, second) in enumerate(moments.items())]
     told = pd.DataFrame(rows, columns=["name", "second", "row"])
-    legend = alt.Legend(orient="bottom", labelLimit=WIDTH)
+    legend = _legend(names)
     lines = (
         alt.Chart(data, width=WIDTH, height=200)
         .mark_line()
@@ -95,11 +114,14 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     )
     rules = alt.Chart(told).mark_rule(strokeDash=[4, 4], color=NEUTRAL).encode(x="second:Q")
     # Above the field, in two rows.
-    words = alt.Chart(told).mark_text(align="left", dx=-2, fontSize=10, color="#5c6b7a").encode(
-        x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[-5, -17])), text="name:N"
-    )  # fmt: skip
-    heading = alt.Title(title, offset=24 if moments else 6)
-    return alt.layer(rules, lines, words).resolve_scale(y="independent").properties(title=heading, padding=_PADDING)
+    words = [
+        alt.Chart(some).mark_text(align=align, dx=dx, fontSize=_LETTERS, color="#5c6b7a").encode(
+            x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[-7, -21])), text="name:N"
+        )
+        for some, align, dx in ((told[told["second"] <= late], "left", -2), (told[told["second"] > late], "right", 2))
+    ]  # fmt: skip
+    heading = alt.Title(title, offset=30 if moments else 6)
+    return alt.layer(rules, lines, *words).resolve_scale(y="independent").properties(title=heading, padding=_PADDING)
 
 
 def waits(data: pd.DataFrame, moment: str, title: str, kinds: dict[str, str], what: str) -> alt.LayerChart:
@@ -151,18 +173,16 @@ def matrix(cells: list[dict], row: str, column: str, title: str, subtitle: str) 
                 orient="top",
                 labelAngle=0,
                 labelExpr="split(datum.label, ', ')",
-                labelPadding=4 + 12 * max(label.count(", ") for label in columns),
+                labelPadding=4 + _LETTERS * max(label.count(", ") for label in columns),
                 ticks=False,
             ),
         ),
         y=alt.Y("row:N", title=row, sort=rows, axis=alt.Axis(ticks=False)),
     )
-    field = base.mark_rect(stroke="white", strokeWidth=2).encode(
-        color=alt.Color("verdict:N", scale=_VERDICT, title="verdict", legend=alt.Legend(orient="bottom"))
-    )
+    field = base.mark_rect(stroke="white", strokeWidth=2).encode(color=alt.Color("verdict:N", scale=_VERDICT, title="verdict"))
     words = [
         base.mark_text(color="white", dy=dy, fontWeight=weight, fontSize=size).encode(text=text)
-        for text, dy, weight, size in (("verdict:N", -6, "bold", 12), ("figures:N", 8, "normal", 11))
+        for text, dy, weight, size in (("verdict:N", -7, "bold", _LETTERS), ("figures:N", 8, "normal", _LETTERS))
     ]
     return alt.layer(field, *words).properties(title=alt.Title(title, subtitle=subtitle), padding=_PADDING)
 

@@ -50,7 +50,7 @@ def table(lab: Lab, results: list[Result], note: str = "") -> Table:
         if not result.as_expected:
             verdict += f" (declared {result.scenario.expected})"
         grade = lab.grade + (", helped" if result.scenario.help else "")
-        ours = [f"{figure(judgement.facts, column)} {column.title}" for column in measured(lab.columns, [result])]
+        ours = [f"{figure(judgement.facts, column)} {column.title}" for column in with_figures(lab.columns, [result])]
         shown.add_row(name, result.scenario.kind.replace("_", " "), "\n".join(article) or "–", "\n".join(ours), verdict, grade)
     return shown
 
@@ -62,12 +62,12 @@ def summary(found: list[tuple[Lab, list[Result]]]) -> Table:
         shown.add_column(heading, overflow="fold")
     for lab, results in found:
         story = [result for result in results if result.scenario.story]
-        judged = lab.judged()
-        columns = [column for column in lab.columns if column in judged or any(each.name in column.article for each in story)]
+        deciding = lab.deciding()
+        columns = [column for column in lab.columns if column in deciding or any(each.name in column.article for each in story)]
         article = [f"{column.title}: {column.article[each.name]} ({each.name})" for column in columns for each in story
                    if each.name in column.article]  # fmt: skip
         ours = [f"{column.title}: {' → '.join(figure(each.judgement.facts, column) for each in story)}"
-                for column in measured(columns, story)]  # fmt: skip
+                for column in with_figures(columns, story)]  # fmt: skip
         verdicts = " → ".join(f"[{STYLE[each.judgement.verdict]}]{each.judgement.verdict}[/]" for each in story)
         unlike = sum(not result.as_expected for result in results)
         said = f"{len(results)} runs as declared" if not unlike else f"[red]{unlike} of {len(results)} runs not as declared[/]"
@@ -117,7 +117,7 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
     return drawn
 
 
-def measured(columns: list[Column], results: list[Result]) -> list[Column]:
+def with_figures(columns: list[Column], results: list[Result]) -> list[Column]:
     """Those of which these runs have a figure: what is told briefly does not measure all."""
     return [column for column in columns if any(each.judgement.facts.get(column.fact) is not None for each in results)]
 

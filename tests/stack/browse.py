@@ -73,6 +73,17 @@ def show_all(driver: webdriver.Chrome, width: int) -> None:
         time.sleep(1)
 
 
+def save(driver: webdriver.Chrome, notebook: str) -> None:
+    """Saves it, and waits until the server has as much of it as is to be seen."""
+    ran = sum(prompt.strip("[]: ") != "" for prompt in texts(driver, PROMPTS))
+    choose(driver, "File", "Save Notebook")
+    script = """
+        return fetch("/api/contents/" + arguments[0]).then(answer => answer.json())
+            .then(saved => saved.content.cells.filter(each => each.execution_count).length);
+    """
+    WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(script, notebook) == ran)
+
+
 def main(url: str, notebook: str, pictures: str) -> None:
     driver = chromium()
     try:
@@ -96,12 +107,13 @@ def main(url: str, notebook: str, pictures: str) -> None:
             "dialogs": texts(driver, ".jp-Dialog, .Toastify__toast"),
             "files": texts(driver, ".jp-DirListing-itemText"),
         }
-        choose(driver, "File", "Save Notebook")
+        save(driver, notebook)
         driver.set_window_size(NARROW, HIGH)
         # Without the list of files, which would take half of the screen.
         driver.get(address._replace(path=f"/doc/tree/{notebook}").geturl())
         WebDriverWait(driver, PATIENCE).until(lambda _: count(driver, PROMPTS) > 0)
         show_all(driver, NARROW)
+        seen["narrow_prompts"] = texts(driver, PROMPTS)
         driver.save_screenshot(f"{pictures}-{NARROW}.png")
         print(json.dumps(seen))
     finally:

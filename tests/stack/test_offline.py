@@ -68,6 +68,12 @@ def test_a_scenario_is_run_whose_image_is_no_others(machine):
     assert "as declared" in done.stderr
 
 
+def test_no_scenario_lacks_an_image(machine):
+    """What has to be built there cannot be."""
+    done = machine("make build")
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_a_learner_changed_is_measured(machine):
     assert machine("make up CASE=1").returncode == 0
     cured = machine("sed -i 's/option \"${CHECK}\"/option httpchk/' mine/case-1/haproxy/haproxy.cfg && make check CASE=1")
