@@ -73,15 +73,10 @@ def show_all(driver: webdriver.Chrome, width: int) -> None:
         time.sleep(1)
 
 
-def save(driver: webdriver.Chrome, notebook: str) -> None:
-    """Saves it, and waits until the server has as much of it as is to be seen."""
-    ran = sum(prompt.strip("[]: ") != "" for prompt in texts(driver, PROMPTS))
+def save(driver: webdriver.Chrome) -> None:
+    """Saves the notebook, and waits until the server has it: its tab is then no more marked as changed."""
     choose(driver, "File", "Save Notebook")
-    script = """
-        return fetch("/api/contents/" + arguments[0]).then(answer => answer.json())
-            .then(saved => saved.content.cells.filter(each => each.execution_count).length);
-    """
-    WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(script, notebook) == ran)
+    WebDriverWait(driver, PATIENCE).until(lambda _: count(driver, ".jp-mod-dirty") == 0)
 
 
 def main(url: str, notebook: str, pictures: str) -> None:
@@ -107,7 +102,7 @@ def main(url: str, notebook: str, pictures: str) -> None:
             "dialogs": texts(driver, ".jp-Dialog, .Toastify__toast"),
             "files": texts(driver, ".jp-DirListing-itemText"),
         }
-        save(driver, notebook)
+        save(driver)
         driver.set_window_size(NARROW, HIGH)
         # Without the list of files, which would take half of the screen.
         driver.get(address._replace(path=f"/doc/tree/{notebook}").geturl())
