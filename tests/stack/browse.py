@@ -65,10 +65,13 @@ def run_all(driver: webdriver.Chrome) -> None:
 def show_all(driver: webdriver.Chrome, width: int) -> None:
     """A window as high as the notebook: JupyterLab draws what is in sight."""
     for high in (HIGHEST, None):
-        cells = driver.find_elements(By.CSS_SELECTOR, ".jp-Notebook .jp-Cell")
-        first, last = cells[0].rect, cells[-1].rect
+        # Asked at once, because a cell that is asked for and measured later may have been drawn anew.
+        notebook = driver.execute_script("""
+            const cells = [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(each => each.getBoundingClientRect());
+            return Math.ceil(cells.at(-1).bottom - cells[0].top);
+        """)
         around = 250
-        driver.set_window_size(width, high or min(HIGHEST, int(last["y"] + last["height"] - first["y"]) + around))
+        driver.set_window_size(width, high or min(HIGHEST, notebook + around))
         driver.execute_script("document.querySelector('.jp-Notebook .jp-WindowedPanel-outer').scrollTop = 0")
         time.sleep(1)
 
@@ -106,9 +109,9 @@ def main(url: str, notebook: str, pictures: str) -> None:
         driver.set_window_size(NARROW, HIGH)
         # Without the list of files, which would take half of the screen.
         driver.get(address._replace(path=f"/doc/tree/{notebook}").geturl())
-        WebDriverWait(driver, PATIENCE).until(lambda _: count(driver, PROMPTS) > 0)
+        unlike = "the notebook that was opened again is not the one that ran"
+        WebDriverWait(driver, PATIENCE).until(lambda _: texts(driver, PROMPTS) == seen["prompts"], unlike)
         show_all(driver, NARROW)
-        seen["narrow_prompts"] = texts(driver, PROMPTS)
         driver.save_screenshot(f"{pictures}-{NARROW}.png")
         print(json.dumps(seen))
     finally:

@@ -65,7 +65,7 @@ def opens_and_runs(here: seat.Seat, browser: str, each_lab: Lab, kind: str) -> N
     name = f"case-{each_lab.case}/{kind}.ipynb"
     cells = [cell for cell in without_outputs(here.folder / name).cells if cell.cell_type == "code"]
     seen = look(here, browser, name, f"case-{each_lab.case}-{kind}")
-    assert seen["prompts"] == seen["narrow_prompts"] == [f"[{number}]:" for number in range(1, len(cells) + 1)]
+    assert seen["prompts"] == [f"[{number}]:" for number in range(1, len(cells) + 1)]
     assert seen["errors"] == seen["dialogs"] == []
     assert seen["pictures"] > 0
     assert seen["broken_pictures"] == 0
