@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Iterable
 
 import altair as alt
 import pandas as pd
@@ -36,6 +37,11 @@ def _legend(names: list[str]) -> alt.Legend:
     return alt.Legend(columns=max(1, WIDTH // (40 + 7 * max(map(len, names)))))
 
 
+def _beside(names: Iterable[str]) -> int:
+    """The width of a field with names at its left: what they take is its loss, or the picture grows wider."""
+    return WIDTH - 6 * max(map(len, names))
+
+
 def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
     """Every TLS connection as a mark over time (seconds since the first), a row for each name in `tables`."""
     parts = []
@@ -46,7 +52,7 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
         )
     data = pd.concat(parts, ignore_index=True)
     return (
-        alt.Chart(data, title=title, width=WIDTH, height=44 * len(tables), padding=_PADDING)
+        alt.Chart(data, title=title, width=_beside(tables), height=44 * len(tables), padding=_PADDING)
         .mark_point(filled=True, size=55, opacity=0.8)
         .encode(
             x=alt.X("second:Q", title="seconds since the first connection"),
@@ -60,9 +66,7 @@ def handshakes(tables: dict[str, pd.DataFrame], title: str) -> alt.Chart:
 def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChart:
     """One bar a scenario, or whatever `scenario` names (and the named value), with its number; coloured by its `verdict`, where it
     has one."""
-    # What the names take is the bars' loss, or the picture grows wider.
-    longest = max(map(len, data["scenario"]))
-    base = alt.Chart(data, width=WIDTH - 6 * longest, height=alt.Step(24)).encode(
+    base = alt.Chart(data, width=_beside(data["scenario"]), height=alt.Step(24)).encode(
         x=alt.X(f"{value}:Q", title=unit, axis=alt.Axis(tickCount=6)),
         y=alt.Y("scenario:N", title=None, sort=list(data["scenario"])),
     )
@@ -116,7 +120,7 @@ def timeline(data: pd.DataFrame, unit: str, title: str, moments: dict[str, float
     # Above the field, in two rows.
     words = [
         alt.Chart(some).mark_text(align=align, dx=dx, fontSize=_LETTERS, color="#5c6b7a").encode(
-            x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[-7, -21])), text="name:N"
+            x="second:Q", y=alt.Y("row:O", axis=None, scale=alt.Scale(domain=[0, 1], range=[-7, -21], padding=0)), text="name:N"
         )
         for some, align, dx in ((told[told["second"] <= late], "left", -2), (told[told["second"] > late], "right", 2))
     ]  # fmt: skip
@@ -163,7 +167,7 @@ def matrix(cells: list[dict], row: str, column: str, title: str, subtitle: str) 
     """A field for each of `cells` (`row`, `column`, `verdict`, `figures`), which says its verdict and its figures."""
     data = pd.DataFrame(cells)
     columns, rows = list(dict.fromkeys(data["column"])), list(dict.fromkeys(data["row"]))
-    base = alt.Chart(data, width=WIDTH, height=alt.Step(40)).encode(
+    base = alt.Chart(data, width=_beside(rows), height=alt.Step(40)).encode(
         x=alt.X(
             "column:N",
             title=column,
