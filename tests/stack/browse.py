@@ -70,7 +70,7 @@ def show_all(driver: webdriver.Chrome, width: int) -> None:
             const cells = [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(each => each.getBoundingClientRect());
             return Math.ceil(cells.at(-1).bottom - cells[0].top);
         """)
-        around = 250
+        around = 350
         driver.set_window_size(width, high or min(HIGHEST, notebook + around))
         driver.execute_script("document.querySelector('.jp-Notebook .jp-WindowedPanel-outer').scrollTop = 0")
         time.sleep(1)
