@@ -88,7 +88,7 @@ bundle:
 reliability: ## One more round of what `make test` runs of each lab, for the rate of wrong verdicts: BUSY=yes beside a load
 	@bash compose/reliability.sh "$(filter yes,$(BUSY))"
 
-bench: ## Time a story cold (root, Linux) and warm, and decoding; writes docs/benchmark.md: LAB=, COLD=no
+bench: ## Time a story cold (root, Linux) and warm, and decoding; writes docs/benchmark.md: LAB=quiet_shutdown|all, COLD=no
 	@bash compose/bench.sh "$(WHICH)"
 
 doctor: ## Check engine, compose, memory, disk, architecture, ports and permissions, and say how to mend each

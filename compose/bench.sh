@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench.sh [LAB]: times a lab's story, cold (a second engine with a data root of its own: no image, no cache) and warm,
-# phase by phase, and writes docs/benchmark.md. COLD=no leaves the cold part out. The cold part needs root and Linux.
+# bench.sh LAB|all: times a lab's story or all of them, cold (a second engine with a data root of its own: no image, no cache)
+# and warm, phase by phase, and writes docs/benchmark.md. COLD=no leaves the cold part out, which needs root and Linux.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +8,9 @@ part=bench
 # shellcheck source=compose/say.sh
 . compose/say.sh
 lab=$(lab_of "${1:-}")
-[ -f "labs/$lab/lab.toml" ] || die "there is no lab '$lab' to time; LAB=quiet_shutdown, for one"
+[ "$lab" = all ] || [ -f "labs/$lab/lab.toml" ] || die "there is no lab '$lab' to time; LAB=quiet_shutdown, for one, or LAB=all"
 bridge=ilbench0
-work='' engine='' images=''
+work='' engine='' size=''
 
 leave() {
   trap '' INT TERM HUP
@@ -49,13 +49,17 @@ phase() {
   phases="$phases${phases:+, }\"$name\": $((SECONDS - began))"
 }
 
-# Everything that `make run` does, in its parts.
-story() {
+images() {
   phases=''
-  phase "base images" bash compose/bases.sh trixie bookworm
-  # On a cold machine the lab's images are built beside that of the workbench.
-  phase "images" bash compose/workbench.sh --for "$lab" story python -m workbench build "$lab" --scenario story
-  phase "the story" make run LAB="$lab"
+  phase "the first base image" bash compose/bases.sh trixie
+  # On a cold machine the images of labs are built beside that of the workbench.
+  phase "all other images" bash compose/workbench.sh --for "$lab" story python -m workbench build "$lab" --scenario story
+}
+
+# Everything that `make run` does, in its parts.
+run() {
+  images
+  phase "the runs" make run LAB="$lab"
 }
 
 work=$(mktemp -d)
@@ -66,16 +70,16 @@ times=''
 if [ "${COLD:-yes}" != no ]; then
   second_engine
   export DOCKER_HOST=unix://$work/engine.sock
-  story
+  run
   times="\"cold\": {$phases}, "
-  images=$(docker system df --format '{{.Type}} {{.Size}}' | sed -n 's/^Images //p')
+  size=$(docker system df --format '{{.Type}} {{.Size}}' | sed -n 's/^Images //p')
   unset DOCKER_HOST
 fi
 # Once for what may be missing here, once to be timed.
-story
-story
+images
+run
 mkdir -p runs
-echo "{\"images\": \"$images\", \"times\": {$times\"warm\": {$phases}}}" >runs/bench.json
+echo "{\"images\": \"$size\", \"times\": {$times\"warm\": {$phases}}}" >runs/bench.json
 say "decoding with tshark, the workbench and pyshark …"
 bash compose/workbench.sh python -m workbench bench "$lab" runs/bench.json
 say "written to docs/benchmark.md"

@@ -169,8 +169,8 @@ def benchmark(name: str, measured: Path) -> None:
     # pyshark is slow to import as well, and no other command needs it.
     from workbench import bench
 
-    chosen = lab.load(name)
-    text = bench.page(json.loads(measured.read_text()), bench.latest_capture(chosen))
+    first, *_ = _labs(name)
+    text = bench.page(json.loads(measured.read_text()), name, bench.latest(first.name))
     (lab.ROOT / "docs" / "benchmark.md").write_text(text)
     console.out.print(text, markup=False)
 

@@ -52,20 +52,21 @@ def peak_memory(run: recording.Run) -> dict[str, float]:
     return {source.removeprefix("usage."): float(peak) for source, peak in peaks.items()}
 
 
-def page(measured: dict, capture: Path) -> str:
-    """docs/benchmark.md. `measured` is what compose/bench.sh took: `times` in seconds by phase, cold and warm, and the
-    size of all `images` of a cold story, shared layers counted once (empty where no cold one was run)."""
-    host = recording.published(lab.names()[0], "broken").meta["host"]
-    lines = ["# The benchmark", "", f"Written by `make bench`. The machine: {ledger.machine(host)}.", ""]
-    for name, phases in measured["times"].items():
-        lines += [f"## A story, {name}", "", "| phase | seconds |", "|---|---|"]
+def page(measured: dict, name: str, run: recording.Run) -> str:
+    """docs/benchmark.md. `measured` is what compose/bench.sh took: `times` in seconds by phase, cold and warm, and the size of
+    all `images` of a cold machine, shared layers counted once (empty where there was none); `name` the lab, or all; `run` what is
+    decoded, and says what machine it was."""
+    lines = ["# The benchmark", "", f"Written by `make bench LAB={name}`. The machine: {ledger.machine(run.meta['host'])}.", ""]
+    for state, phases in measured["times"].items():
+        lines += [f"## `make run LAB={name}`, {state}", "", "| phase | seconds |", "|---|---|"]
         lines += [f"| {phase} | {seconds} |" for phase, seconds in phases.items()]
         lines += [f"| **together** | {sum(phases.values())} |", ""]
-    rate = decoding(capture)
+    rate = decoding(run.capture)
     lines += [
         "## Decoding",
         "",
-        f"One capture of {rate['packets']} packets, up to a table of connections; pyshark makes no table.",
+        f"A capture of {rate['packets']} packets (`{run.folder.parent.parent.name}`, broken), up to a table of connections; pyshark"
+        " makes no table.",
         "",
     ]
     lines += ["| reader | packets/s | of plain tshark |", "|---|---|---|"]
@@ -77,13 +78,13 @@ def page(measured: dict, capture: Path) -> str:
         each = ", ".join(f"{service} {peak:.0f}" for service, peak in peaks.items())
         lines.append(f"| {chosen.case} | {sum(peaks.values()):.0f} | {each} |")
     if measured["images"]:
-        lines += ["", "## Images", "", f"All images of a cold story, shared layers counted once: {measured['images']}."]
+        lines += ["", "## Images", "", f"All that a cold machine makes, shared layers counted once: {measured['images']}."]
     return "\n".join(lines) + "\n"
 
 
-def latest_capture(chosen: lab.Lab) -> Path:
-    """The capture of the latest broken run here: whole, so larger than a published one."""
-    found = sorted((gate.RUNS / chosen.name / "broken").glob(f"*/{recording.CAPTURE}"))
+def latest(name: str) -> recording.Run:
+    """The latest broken run here: whole, so larger than a published one."""
+    found = sorted((gate.RUNS / name / "broken").glob(f"*/{recording.CAPTURE}"))
     if not found:
-        raise FileNotFoundError(f"runs/{chosen.name}/broken: no run to decode; make run LAB={chosen.name} makes one")
-    return found[-1]
+        raise FileNotFoundError(f"runs/{name}/broken: no run to decode; make run LAB={name} makes one")
+    return recording.Run(found[-1].parent)
