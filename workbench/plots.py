@@ -2,6 +2,7 @@
 
 import base64
 import io
+import textwrap
 from collections.abc import Iterable
 
 import altair as alt
@@ -19,6 +20,8 @@ WIDTH = 520
 _PADDING = {"left": 40, "top": 5, "right": 5, "bottom": 5}
 #: Letters that can be read when a narrow screen makes the picture smaller, and nothing at its side that would make it wider.
 _LETTERS = 12
+#: Letters of a title in one line, which fit in wide ones, too.
+_TITLE = 56
 
 
 @alt.theme.register("incident-labs", enable=True)
@@ -27,7 +30,7 @@ def _theme() -> alt.theme.ThemeConfig:
         "config": {
             "axis": {"labelFontSize": _LETTERS, "titleFontSize": _LETTERS, "labelLimit": WIDTH / 2},
             "legend": {"orient": "bottom", "labelFontSize": _LETTERS, "titleFontSize": _LETTERS, "labelLimit": WIDTH},
-            "title": {"subtitleFontSize": _LETTERS},
+            "title": {"anchor": "start", "subtitleFontSize": _LETTERS},
         }
     }
 
@@ -72,7 +75,7 @@ def bars(data: pd.DataFrame, value: str, unit: str, title: str) -> alt.LayerChar
     )
     judged = alt.Color("verdict:N", scale=_VERDICT, title="verdict")
     drawn = base.mark_bar(height=14).encode(color=judged if "verdict" in data else alt.value(NEUTRAL))
-    number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=".3~g"))
+    number = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{value}:Q", format=",.3~r"))
     return (drawn + number).properties(title=title, padding=_PADDING)
 
 
@@ -202,7 +205,7 @@ def flame_graph(stacks: str, root: str, marked: str, title: str) -> alt.LayerCha
     ]
     frames["middle"] = (frames["start"] + frames["end"]) / 2
     height = alt.Step(13)
-    base = alt.Chart(frames, title=title, width=WIDTH, height=height)
+    base = alt.Chart(frames, width=WIDTH, height=height)
     level = alt.Y("level:O", title=None, axis=None, sort="descending")
     colour = alt.Color(
         "kind:N", scale=alt.Scale(domain=[marked, "other"], range=[BROKEN, "#cfd6dc"]), title=None, legend=alt.Legend(orient="top")
@@ -215,7 +218,7 @@ def flame_graph(stacks: str, root: str, marked: str, title: str) -> alt.LayerCha
         tooltip=["frame:N"],
     )
     words = base.mark_text(fontSize=9).encode(x="middle:Q", y=level, text="label:N")
-    return boxes + words
+    return (boxes + words).properties(title=title)
 
 
 def _frames(stacks: str, root: str, marked: str) -> list[dict]:
@@ -263,13 +266,24 @@ def samples(stacks: str, *within: str) -> int:
 
 def svg(chart: alt.TopLevelMixin) -> str:
     """The chart as a picture that needs no script."""
-    return vl_convert.vegalite_to_svg(chart.to_dict())
+    return vl_convert.vegalite_to_svg(_spec(chart))
 
 
 def shown(chart: alt.TopLevelMixin) -> dict:
     """A notebook's output: the specification where it can be drawn live, and a picture where no script runs."""
+    spec = _spec(chart)
+    return {
+        "application/vnd.vegalite.v6+json": spec,
+        "image/png": _png(spec),
+        "text/plain": f"plot: {' '.join(spec['title']['text'])}",
+    }
+
+
+def _spec(chart: alt.TopLevelMixin) -> dict:
+    """The chart's specification, a long title in several lines."""
     spec = chart.to_dict()
-    return {"application/vnd.vegalite.v6+json": spec, "image/png": _png(spec), "text/plain": f"plot: {spec.get('title', '')}"}
+    title = spec["title"] if isinstance(spec["title"], dict) else {"text": spec["title"]}
+    return spec | {"title": title | {"text": textwrap.wrap(title["text"], _TITLE)}}
 
 
 def _png(spec: dict) -> str:

@@ -108,7 +108,7 @@ def _pictures(lab: Lab, results: list[Result]) -> list[str]:
                 # Every tenth of a crowd still shows what it does, and keeps the page small.
                 tables[result.name] = found.iloc[:: max(1, len(found) // 300)]
     if tables:
-        drawn.append(plots.svg(plots.handshakes(tables, "What each connection paid: full or resumed handshakes, as they came")))
+        drawn.append(plots.svg(plots.handshakes(tables, "What each connection paid: full or resumed handshakes")))
     for column in lab.columns:
         values = [(result.name, result.judgement.verdict, result.judgement.facts.get(column.fact)) for result in results]
         data = pd.DataFrame([row for row in values if row[2] is not None], columns=["scenario", "verdict", "value"])
