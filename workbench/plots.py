@@ -20,7 +20,7 @@ WIDTH = 520
 _PADDING = {"left": 40, "top": 5, "right": 5, "bottom": 5}
 #: Letters that can be read when a narrow screen makes the picture smaller, and nothing at its side that would make it wider.
 _LETTERS = 12
-#: Letters of a title in one line, which fit in wide ones, too.
+#: So many letters of a title fit into a line, of a wide font, too.
 _TITLE = 56
 
 
