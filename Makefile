@@ -6,6 +6,7 @@ LAB ?= quiet_shutdown
 WHICH = $(or $(CASE),$(LAB))
 export CAPTURE SEAT COLD
 WORKBENCH := bash compose/workbench.sh
+$(foreach name,RECORD LIVE BUSY COLD,$(if $(filter-out yes no,$($(name))),$(error $(name)=$($(name)): yes or no)))
 
 .PHONY: help up check hint solution reset down live room notebooks run replay matrix gate test quick interview grade facts record publish lab build bundle reliability bench doctor clean lock
 
@@ -47,7 +48,7 @@ replay: ## Judge a lab's recorded runs again, without an engine (Python and tsha
 	@bash compose/replay.sh "$(WHICH)"
 
 matrix: ## Run every row of a lab's matrices with every column, and draw who is affected: LAB=quiet_shutdown, RECORD=yes publishes it
-	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench matrix "$(WHICH)" $(if $(RECORD),--record)
+	@$(WORKBENCH) --measured --for "$(WHICH)" all python -m workbench matrix "$(WHICH)" $(if $(filter yes,$(RECORD)),--record)
 
 gate: ## Run every scenario of a lab, as the lab has it and by hand, and every cheat, against what they are declared: LAB=
 	@$(WORKBENCH) --measured --for "$(WHICH)" all bash tests/gate.sh "$(WHICH)"
@@ -91,7 +92,7 @@ reliability: ## One more round of what `make test` runs of each lab, for the rat
 bench: ## Time a story cold (root, Linux) and warm, and decoding; writes docs/benchmark.md: LAB=quiet_shutdown|all, COLD=no
 	@bash compose/bench.sh "$(WHICH)"
 
-doctor: ## Check engine, compose, memory, disk, architecture, ports and permissions, and say how to mend each
+doctor: ## Check engine, compose, memory, cores, disk, architecture and permissions, and say how to mend each
 	@bash compose/doctor.sh
 
 clean: ## Remove what this project made: its containers, networks, images and runs/

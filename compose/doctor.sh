@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Looks at what a run needs, changes nothing, and says how to mend what is missing. Exits 1 if anything must be mended.
+# Looks at what a run needs, and says how to mend what is missing. Exits 1 if anything must be mended. Whether a registry answers
+# is tried with an image that the first run would pull as well; nothing else is changed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 bad=0
@@ -42,7 +43,7 @@ if [ "${memory%.*}" -ge 3000000000 ]; then good memory "$((${memory%.*} / 104857
 else fail memory "$((${memory%.*} / 1048576)) MiB: a stack needs 3 GB; give the engine more (Docker Desktop: Settings, Resources)"; fi
 
 cores=$(docker info --format '{{.NCPU}}' 2>/dev/null || echo 0)
-if [ "${cores:-0}" = 1 ]; then warn cores "1: a run checks fewer servers, and takes longer"
+if [ "${cores:-0}" = 1 ]; then warn cores "1: case 5 needs two, and so do LAB=all and make test; the others check fewer servers, and take longer"
 elif [ "${cores:-0}" -ge 2 ]; then good cores "$cores"; fi
 
 where=$(docker info --format '{{.DockerRootDir}}' 2>/dev/null)
@@ -56,9 +57,12 @@ case $(uname -m) in
   *) warn architecture "$(uname -m): the old JREs are x86-64; stacks run under emulation (Docker Desktop has it; Linux: apt install qemu-user-static), slower" ;;
 esac
 
-good ports "no lab publishes any; make notebooks takes 8888 at 127.0.0.1, or the next that is free"
-if [ -w . ]; then good permissions "$(id -un) can write here"
-else fail permissions "$(id -un) cannot write to $(pwd): runs/ goes there; chown it, or clone it as yourself"; fi
+unwritable=''
+for folder in runs mine; do
+  if [ -d "$folder" ]; then [ -w "$folder" ]; else [ -w . ]; fi || unwritable="$unwritable $folder/"
+done
+if [ -z "$unwritable" ]; then good permissions "$(id -un) can write to runs/ and mine/"
+else fail permissions "$(id -un) cannot write to$unwritable in $(pwd): chown it, or clone it as yourself"; fi
 if [ "$(ls -A /usr/local/share/ca-certificates 2>/dev/null)" ]; then good CAs "extra ones in /usr/local/share/ca-certificates are carried into the images"; fi
 
 [ "$bad" = 0 ] && echo "nothing to mend" || echo "mend the lines marked MEND, then run make doctor again"

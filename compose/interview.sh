@@ -40,17 +40,19 @@ grade_one() {
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"' EXIT
   trap 'exit 130' INT TERM HUP
+  # Apart from the keys: a candidate brings none of his own.
+  mkdir "$fresh/handed-in" "$fresh/keys"
   case $answers in
-    *.tar.gz) tar -x -z -f "$answers" -C "$fresh" 2>/dev/null || die "$1: not an archive that make hand-in made" ;;
-    *) cp "$answers" "$fresh/answers.toml" ;;
+    *.tar.gz) tar -x -z -f "$answers" -C "$fresh/handed-in" 2>/dev/null || die "$1: not an archive that make hand-in made" ;;
+    *) cp "$answers" "$fresh/handed-in/answers.toml" ;;
   esac
   if [ -n "$key" ]; then
     key=$(from_here "$key")
     [ -r "$key" ] || die "$2: no such file, or not to be read by $(id -un)"
-    cp "$key" "$fresh/0.zip"
+    cp "$key" "$fresh/keys/0.zip"
   else
     for each in "$(dirname "$answers")/interviewer.zip" interviews/*/interviewer.zip; do
-      [ ! -r "$each" ] || cp "$each" "$fresh/$((number++)).zip"
+      [ ! -r "$each" ] || cp "$each" "$fresh/keys/$((number++)).zip"
     done
   fi
   tar -c -f - -C "$fresh" . | bash compose/workbench.sh python -m workbench grade "$1"

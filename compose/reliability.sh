@@ -1,27 +1,39 @@
 #!/usr/bin/env bash
-# reliability.sh [yes]: one round of what `make test` runs of each lab, noted in docs/reliability.csv; with yes beside a loop on
-# each core.
+# reliability.sh [yes]: one round of what `make test` runs of each lab that is due, noted in docs/reliability.csv; with yes beside a
+# loop on each core. `reliability.sh beside-a-load` is its part inside the workbench, when its turn has come.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 part=reliability
 # shellcheck source=compose/say.sh
 . compose/say.sh
-busy=''
+loops=''
 # No load outlives this many seconds, whatever becomes of us.
 longest=7200
 
 # shellcheck disable=SC2086
-end_load() { [ -z "$busy" ] || docker rm --force $busy >/dev/null 2>&1 || :; }
+end_load() { [ -z "$loops" ] || docker rm --force $loops >/dev/null 2>&1 || :; }
 
-if [ "${1:-}" = yes ]; then
-  # What is missing is made before there is a load.
-  bash compose/workbench.sh --for all all python -m workbench build all --scenario story
+beside_a_load() {
+  local core round
   trap end_load EXIT
-  trap 'exit 130' INT TERM HUP
   for core in $(seq 0 $(($(nproc) - 1))); do
-    busy="$busy $(docker run --detach --rm --label incident-labs=load --network none --cpuset-cpus "$core" \
+    loops="$loops $(docker run --detach --rm --label incident-labs=load --network none --cpuset-cpus "$core" \
       incident-labs/base:trixie timeout $longest sh -c 'while :; do :; done')"
   done
   say "a loop on each of $(nproc) cores"
-fi
-bash compose/workbench.sh --measured --for all all python -m workbench reliability ${busy:+--busy}
+  python -m workbench reliability --busy &
+  round=$!
+  # The round takes its stack down before it ends, and the load ends after it.
+  trap 'kill "$round"; wait "$round" || :; exit 130' INT TERM HUP
+  wait "$round"
+}
+
+case ${1:-} in
+  beside-a-load) beside_a_load ;;
+  yes)
+    # What is missing is made before there is a load.
+    bash compose/workbench.sh --for all all python -m workbench build all --scenario story
+    exec bash compose/workbench.sh --measured --for all all bash compose/reliability.sh beside-a-load
+    ;;
+  *) exec bash compose/workbench.sh --measured --for all all python -m workbench reliability ;;
+esac

@@ -26,6 +26,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ $# -gt 0 ] || die "what is to be run? see make help"
+[[ ${PATIENCE:-1} =~ ^[0-9]+(\.[0-9]+)?$ ]] || die "PATIENCE=$PATIENCE: not a number; 3 waits three times as long everywhere"
 
 # The Debian suites that a lab's compose files name as BASE_<SUITE>, but those for which the caller names an image.
 suites() {
@@ -102,7 +103,7 @@ before_me() {
   local other count=0
   for other in "$queue"/*; do
     [ "$other" != "$ticket" ] || break
-    if client_lives "${other##*-}"; then count=$((count + 1)); else rm -f "$other"; fi
+    if client_lives "${other##*-}"; then count=$((count + 1)); else rm -f "$other" 2>/dev/null || :; fi
   done
   echo "$count"
 }
@@ -121,7 +122,7 @@ wait_for_turn() {
   while ahead=$(before_me); [ "$ahead" != 0 ] || docker container inspect "$turn" >/dev/null 2>&1; do
     client=$(docker container inspect --format '{{index .Config.Labels "incident-labs.client"}}' "$turn" 2>/dev/null || echo 0)
     if [ "$client" = 0 ] || client_lives "$client"; then
-      [ "$said" = "$ahead" ] || say "another measured run is going on, and $ahead before this one: waiting"
+      [ "$said" = "$ahead" ] || say "waiting: measured runs before this one, with the one that is going on: ${ahead/#0/1}"
       said=$ahead
       sleep 1
     else

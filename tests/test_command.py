@@ -66,6 +66,10 @@ def test_facts_of_what_is_no_capture(content):
         (("replay", "no_such_lab"), "there is no lab 'no_such_lab'"),
         (("nonsense",), "No such command"),
         (("run", "--what"), "No such option"),
+        (("new", "all", "6"), "NAME=all: a lab's name is"),
+        (("new", "import", "6"), "NAME=import: a lab's name is"),
+        (("new", "my_incident", "0"), "CASE=0: a case's number is 1 or more"),
+        (("new", "close_notify_exercise", "6"), "notebooks/close_notify_exercise.ipynb: there already"),
     ],
 )
 def test_bad_words(words, says):
@@ -145,3 +149,11 @@ def test_where_no_engine_answers_a_run_names_the_replay(command, named):
     assert done.stderr.startswith("[engine] error: DOCKER_HOST")
     assert ("make replay LAB=some_lab" in done.stderr) == named
     assert done.stderr.count("\n") == 1 + named
+
+
+@pytest.mark.parametrize("words", ["RECORD=1", "BUSY=true", "LIVE=y", "COLD=0"])
+def test_what_is_yes_or_no_is_nothing_else(words):
+    done = subprocess.run(["make", "help", words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{words}: yes or no" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

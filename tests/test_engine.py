@@ -54,3 +54,13 @@ def test_an_answer_that_is_none_is_an_error_of_the_engine(monkeypatch):
     monkeypatch.setattr(asked, "_client", httpx.Client(transport=empty, base_url="http://engine"))
     with pytest.raises(engine.EngineError, match="answers /containers/x/stats with no JSON"):
         asked.get("/containers/x/stats")
+
+
+def test_an_engine_that_is_silent_is_an_error_of_the_engine(monkeypatch):
+    def late(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("timed out", request=request)
+
+    asked = engine.Engine()
+    monkeypatch.setattr(asked, "_client", httpx.Client(transport=httpx.MockTransport(late), base_url="http://engine"))
+    with pytest.raises(engine.EngineError, match="does not answer /info: timed out"):
+        asked.get("/info")

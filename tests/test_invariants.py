@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,15 @@ def test_compose_takes_the_stack_with_every_overlay(each_lab, tmp_path):
         files = (each_lab.folder / "compose.yaml", path)
         others.append(stack.Stack(stack.Setup(each_lab, path.stem, files, f"case-{each_lab.case}"), {}, tmp_path).model)
     assert all(set(other["services"]) >= set(first["services"]) for other in others)
+
+
+def test_wireshark_takes_every_display_filter(each_lab):
+    rows = re.findall(r"^\| `(.+?)` \|", lab.sections(each_lab.folder / "README.md")["In Wireshark"], re.MULTILINE)
+    capture = ROOT / "captures" / each_lab.name / "broken" / "wire.pcapng"
+    shown = ["tshark", "-n", "-c", "1", "-r", capture, "-Y", " or ".join(f"({row})" for row in rows)]
+    done = subprocess.run(shown, capture_output=True, text=True, check=False)
+    assert rows
+    assert done.returncode == 0, done.stderr
 
 
 def test_recording_names_services_of_the_stack(each_lab):

@@ -64,6 +64,31 @@ def test_the_introduction_speaks_of_this_seats_own_containers(seat):
     text = learner.introduction(seat)
     assert f"{seat.project}-" in text
     assert f"case-{seat.lab.case}-" not in text.replace(f"{seat.project}-", "").replace(f"incident-labs/case-{seat.lab.case}-", "")
+    assert f"make notebooks SEAT={seat.name}`" in text
+
+
+def test_the_introduction_names_images_that_are(seat):
+    named = set(re.findall(r"incident-labs/case-[\w.-]*\w", learner.introduction(seat)))
+    assert named <= set().union(*(learner._images(seat.lab, scenario) for scenario in seat.lab.scenarios))
+
+
+def test_a_copy_that_is_not_whole_is_brought_back_by_reset(seat):
+    (seat.copy / "compose.yaml").unlink()
+    with pytest.raises(LabError, match=r"compose\.yaml: not there; make reset CASE=\d+ SEAT=tester puts it there"):
+        seat.version()
+
+
+def test_a_stack_that_would_leave_its_box_does_not_stand_either(seat):
+    compose = seat.copy / "compose.yaml"
+    service = next(iter(stack_of(seat.lab)["services"]))
+    compose.write_text(compose.read_text().replace(f"\n  {service}:\n", f"\n  {service}:\n    privileged: true\n", 1))
+    with pytest.raises(LabError, match=f"{service}.privileged is not to be changed"):
+        seat.apply()
+
+
+def test_a_file_that_is_no_text_is_compared_all_the_same(seat):
+    (seat.copy / "compose.yaml").write_bytes("für".encode("latin-1"))
+    assert any(line.startswith("compose.yaml: +f") for line in learner.differences(seat))
 
 
 def test_a_copy_that_is_there_is_kept(seat):

@@ -1,5 +1,7 @@
 """The matrices: what is recorded is whole, agrees with the oracles and with the scenarios, and is drawn as it is."""
 
+import dataclasses
+
 import pytest
 import yaml
 from composed import ComposeLoader, stack_of
@@ -86,6 +88,16 @@ def test_another_verdict_than_the_recorded_one_is_named(each_lab):
     turned = matrix.Cell(before.row, before.column, "undecided", [], {})
     fresh = matrix.Result(each_lab, first.name, {}, "", [turned, *others])
     assert matrix.unlike(fresh) == [f"{before.row} with {before.column}: undecided, recorded as {before.verdict}"]
+
+
+def test_what_others_disturbed_is_not_recorded(each_lab, monkeypatch):
+    (first, *_) = results(each_lab)
+    written = []
+    monkeypatch.setattr(matrix, "write", lambda result, path: written.append(path))
+    matrix.publish(dataclasses.replace(first, cells=[*first.cells[1:], dataclasses.replace(first.cells[0], disturbed=True)]))
+    assert not written
+    matrix.publish(first)
+    assert written == [ROOT / "captures" / each_lab.name / "matrices" / f"{first.name}.json"]
 
 
 def test_a_recorded_matrix_with_other_rows_is_refused(each_lab):

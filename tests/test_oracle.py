@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.lab import Oracle
+from workbench.lab import LabError, Oracle
 from workbench.oracle import weigh
 
 RESUMES = Oracle(fact="full", max=0.1, samples="checks", at_least=2)
@@ -39,7 +39,7 @@ def test_a_reason_is_a_sentence_with_its_figures():
 
 
 def test_an_oracle_that_asks_for_a_fact_nobody_gives_is_a_defect():
-    with pytest.raises(KeyError, match=r"oracles\.checks_resume asks for the fact 'full'"):
+    with pytest.raises(LabError, match=r"oracles\.checks_resume asks for the fact 'full'"):
         weigh({"checks_resume": RESUMES}, {"checks": 3.0})
 
 

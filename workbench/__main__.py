@@ -96,11 +96,11 @@ def run_matrix(
             result = matrix.measure(each, which)
             console.out.print(matrix.table(result))
             console.out.print(f"drawn: {matrix.draw(result).relative_to(lab.ROOT)}")
-            if keep:
-                matrix.publish(result)
             for line in matrix.unlike(result):
                 console.out.print(f"not as recorded: {line}", style="red", markup=False)
                 as_recorded = False
+            if keep:
+                matrix.publish(result)
     if keep:
         _publish_once_whole()
     if not as_recorded:
@@ -156,9 +156,11 @@ def images(name: Name) -> None:
 
 @app.command("reliability")
 def measure_reliability(busy: Annotated[bool, typer.Option(help="both cores are kept busy meanwhile")] = False) -> None:
-    """Runs what `make test` runs of each lab that is due, and notes what came of it in docs/reliability.csv."""
+    """Runs what `make test` runs of each lab that is due, and notes what came of it in docs/reliability.csv and its page."""
     well = reliability.measure(busy)
-    console.out.print(f"{reliability.RESULTS.relative_to(lab.ROOT)}: {reliability.said(reliability.read())}")
+    for path, text in reliability.pages().items():
+        path.write_text(text)
+        console.out.print(f"{path.relative_to(lab.ROOT)} and its raw results: {reliability.said(reliability.read())}")
     if not well:
         raise SystemExit(1)
 
@@ -218,8 +220,12 @@ def main() -> None:
     except (lab.LabError, StackError, EngineError, CaptureError, FileNotFoundError) as error:
         console.err.print(f"error: {error}", style="red", markup=False)
         sys.exit(2)
+    except PermissionError as error:
+        said = f"error: {error.filename}: belongs to somebody else; take another SEAT, or a clone of your own"
+        console.err.print(said, style="red", markup=False)
+        sys.exit(2)
     except Interrupted:
-        console.err.print("interrupted: the stack is down, nothing is left running", style="yellow")
+        console.err.print("interrupted: of what was measured nothing is left running", style="yellow")
         sys.exit(130)
     except Exception as error:
         # typer's usage errors are click's, which carry their own exit code.

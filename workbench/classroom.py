@@ -1,5 +1,6 @@
 """The learner's and the trainer's commands: up, check, hint, solution, reset, down, live, room."""
 
+import contextlib
 import signal
 import time
 from typing import Annotated
@@ -62,8 +63,13 @@ def up(
 
 
 def _stand(mine: Seat, wanted: dict[str, int] | None = None) -> None:
-    with console.step(f"starting {mine.project}"):
-        mine.apply(wanted)
+    try:
+        with console.step(f"starting {mine.project}"):
+            mine.apply(wanted)
+    except BaseException:
+        if mine.up():
+            console.err.print(f"{mine.project} stands, perhaps in part: {mine.command('down')} ends it", style="yellow")
+        raise
 
 
 def check(case: Case, seat: SeatName = "") -> None:
@@ -92,9 +98,10 @@ def check(case: Case, seat: SeatName = "") -> None:
 
 
 def _measured(each: Lab, before: dict | None, result: Check) -> Table:
-    """What changed by measurement: the broken stack as recorded, this learner's last check, and now."""
-    broken = oracle.judge(each, recording.published(each.name, "broken")).facts
-    columns = {"broken, as recorded": broken, "your last check": (before or {}).get("facts") or {}, "now": result.facts}
+    """What changed by measurement: the broken stack as recorded (a new lab's is not yet), this learner's last check, and now."""
+    columns = {"your last check": (before or {}).get("facts") or {}, "now": result.facts}
+    with contextlib.suppress(FileNotFoundError):
+        columns = {"broken, as recorded": oracle.judge(each, recording.published(each.name, "broken")).facts, **columns}
     shown = Table()
     shown.add_column("measured")
     for heading in columns:

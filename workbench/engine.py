@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import httpx
 
+from workbench.console import PATIENCE
+
 SOCKET = "/var/run/docker.sock"
 #: Containers of every stack carry this label.
 BOX_LABEL = "incident-labs=box"
@@ -28,11 +30,14 @@ class Engine:
     """The engine behind SOCKET."""
 
     def __init__(self) -> None:
-        self._client = httpx.Client(transport=httpx.HTTPTransport(uds=SOCKET), base_url="http://engine", timeout=10)
+        self._client = httpx.Client(transport=httpx.HTTPTransport(uds=SOCKET), base_url="http://engine", timeout=10 * PATIENCE)
 
     def get(self, path: str, **query: str):
         """What the engine answers, from JSON. Raises EngineError."""
-        answer = self._client.get(path, params=query)
+        try:
+            answer = self._client.get(path, params=query)
+        except httpx.HTTPError as error:
+            raise EngineError(f"the engine does not answer {path}: {error}") from None
         if answer.is_error:
             raise EngineError(f"the engine answers {path} with {answer.status_code}: {answer.text.strip()[:120]}")
         try:

@@ -50,9 +50,10 @@ class Seat:
         return gate.RUNS / self.project
 
     def version(self) -> Path:
-        """The folder of this learner's version. Raises LabError where there is none yet."""
+        """The folder of this learner's version. Raises LabError where there is none yet, or no whole one."""
         if not (self.copy / "compose.yaml").is_file():
-            raise LabError(f"{self.copy.relative_to(ROOT)}/compose.yaml: not there; {self.command('up')} puts it there")
+            verb = "reset" if self.copy.is_dir() else "up"
+            raise LabError(f"{self.copy.relative_to(ROOT)}/compose.yaml: not there; {self.command(verb)} puts it there")
         return self.copy
 
     def setup(self, project: str) -> Setup:
@@ -64,11 +65,18 @@ class Seat:
         return Stack(self.setup(self.project), dict(self.lab.learner.settings), self.state())
 
     def apply(self, scale: dict[str, int] | None = None) -> None:
-        """Brings up the stack to look around in, or applies what was changed to the one that stands. Raises StackError."""
+        """Brings up the stack to look around in, or applies what was changed to the one that stands. Raises StackError, and
+        LabError where a check would not run it either: no stack leaves its box."""
+        if refused := self.forbidden():
+            raise LabError("; ".join(refused))
         applied, version = self.state() / "applied", self._hash()
         there = applied.read_text() if applied.is_file() else ""
         self.standing().up(scale=scale, anew=self.up() and there != version)
         applied.write_text(version)
+
+    def forbidden(self) -> list[str]:
+        """What this version changes and may not (forbidden_changes). Raises StackError where compose refuses it."""
+        return forbidden_changes(self.lab, Stack(self.setup(self.project), {}, self.state()).model)
 
     def _hash(self) -> str:
         """What the learner's files hold, all together."""
@@ -181,7 +189,7 @@ def differences(seat: Seat) -> list[str]:
     for name in seat.lab.learner.copies:
         mine = version / name
         theirs = (seat.lab.folder / name).read_text().splitlines()
-        lines = mine.read_text().splitlines() if mine.is_file() else []
+        lines = mine.read_text(errors="replace").splitlines() if mine.is_file() else []
         diff = list(difflib.unified_diff(theirs, lines, "broken", "yours", n=0, lineterm=""))
         found += [f"{name}: {line}" for line in diff if not line.startswith(("---", "+++", "@@"))]
     return found
@@ -201,8 +209,12 @@ def reset(seat: Seat) -> Path | None:
 
 
 def introduction(seat: Seat) -> str:
-    """The case as a learner gets it: the lab's README without what is for readers, with the names of this seat."""
-    parts = sections(seat.lab.folder / "README.md")
+    """The case as a learner gets it: the lab's README without what is for readers, with the names of this seat. Raises LabError
+    where it lacks a part."""
+    page = seat.lab.folder / "README.md"
+    parts = sections(page)
+    if missing := [heading for heading in SHOWN if heading not in parts]:
+        raise LabError(f"{page.relative_to(ROOT)}: there is no part '## {missing[0]}'")
     shown = "\n\n".join(f"## {heading}\n\n{parts[heading]}" for heading in SHOWN)
     return named(seat, shown)
 
@@ -210,7 +222,9 @@ def introduction(seat: Seat) -> str:
 def named(seat: Seat, text: str) -> str:
     """A text of the lab's with the names of this seat: of its containers, and in its commands."""
     text = re.sub(rf"\bCASE={seat.lab.case}\b", f"CASE={seat.lab.case}{seat._and_seat}", text)
-    return text.replace(f"case-{seat.lab.case}-", f"{seat.project}-")
+    text = text.replace("make notebooks`", f"make notebooks{seat._and_seat}`")
+    # Images are every seat's.
+    return re.sub(rf"(?<!incident-labs/)\bcase-{seat.lab.case}-", f"{seat.project}-", text)
 
 
 def next_hint(seat: Seat) -> tuple[int, int, str]:
@@ -254,8 +268,7 @@ def check(seat: Seat) -> Check:
 def _measure(seat: Seat) -> Check:
     mine = seat.setup(seat.project + RUN_SUFFIX)
     stack.sweep()
-    changed = forbidden_changes(seat.lab, Stack(mine, {}, seat.state()).model)
-    if changed:
+    if changed := seat.forbidden():
         return Check("refused", changed, {}, None)
     folder = seat.runs / gate.timestamp()
     run = recording.record(mine, {}, folder)
@@ -317,7 +330,9 @@ def _mounts(service: dict) -> list[tuple]:
 def broken_guards(lab: Lab, facts: Facts) -> list[str]:
     """Why a version is refused, measured: one sentence for each guard that does not hold."""
     refusals = []
-    for guard in lab.learner.guards.values():
+    for name, guard in lab.learner.guards.items():
+        if guard.fact not in facts:
+            raise LabError(f"lab.toml: guards.{name} asks for the fact {guard.fact!r}, which facts(run) does not give")
         value = facts[guard.fact]
         if value is None or not oracle.holds(guard, value):
             refusals.append(f"{guard.refusal} ({guard.fact} {oracle.number(value)}, {oracle.bounds(guard)} is asked for)")

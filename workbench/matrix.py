@@ -20,13 +20,14 @@ FOLDER = "matrices"
 
 @dataclass(frozen=True)
 class Cell:
-    """One row with one column, judged. `facts` are those that the oracles look at."""
+    """One row with one column, judged. `facts` are those that the oracles look at; `disturbed`: others used the machine."""
 
     row: str
     column: str
     verdict: str
     reasons: list[str]
     facts: dict
+    disturbed: bool = False
 
     def figures(self, lab: Lab) -> str:
         """What decided, in the order of the lab's columns; empty where nothing came so far."""
@@ -71,7 +72,7 @@ def measure(lab: Lab, name: str) -> Result:
         host, started = host or run.meta.get("host", {}), started or run.meta["started"]
         asked = {fact for each in lab.oracles_of("broken").values() for fact in (each.fact, each.samples)}
         facts = {fact: value for fact, value in judgement.facts.items() if fact in asked}
-        cells.append(Cell(row, column, judgement.verdict, judgement.reasons, facts))
+        cells.append(Cell(row, column, judgement.verdict, judgement.reasons, facts, run.meta["disturbed"]))
         console.err.print(f"  {judgement.verdict}", style=report.STYLE[judgement.verdict])
         for reason in judgement.reasons:
             console.err.print(f"    {reason}", style="dim", markup=False)
@@ -140,7 +141,13 @@ def missing() -> str | None:
 
 
 def publish(result: Result) -> None:
-    """Makes a fresh result the recorded one."""
+    """Makes a fresh result the recorded one, unless others used the machine meanwhile."""
+    for cell in result.cells:
+        if cell.disturbed:
+            when = f"{cell.row} with {cell.column}"
+            said = f"  {result.name}: others used the machine during {when}, so what is recorded stays as it was"
+            console.err.print(said, style="yellow", markup=False)
+            return
     write(result, ROOT / "captures" / result.lab.name / FOLDER / f"{result.name}.json")
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from workbench.lab import Bound, Lab, Oracle, Verdict
+from workbench.lab import Bound, Lab, LabError, Oracle, Verdict
 from workbench.recording import Run
 
 Facts = dict[str, float | int | str | None]
@@ -42,7 +42,7 @@ def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
     sentence = name.replace("_", " ")
     for fact in (oracle.fact, oracle.samples):
         if fact not in facts:
-            raise KeyError(f"oracles.{name} asks for the fact {fact!r}, which facts(run) does not give")
+            raise LabError(f"lab.toml: oracles.{name} asks for the fact {fact!r}, which facts(run) does not give")
     samples, value = facts[oracle.samples], facts[oracle.fact]
     if samples is None or samples < oracle.at_least or value is None:
         # Whatever says that something else is broken must itself be measured: without samples it is.

@@ -306,7 +306,10 @@ def _versions(lab: Lab, running: Stack) -> dict[str, str]:
     def ask(version: Version) -> str:
         said = running.exec(version.service, version.command).strip().splitlines()
         # Some runtimes tell first of options that they were given.
-        return next(line for line in said if not line.startswith("Picked up "))
+        told = [line for line in said if not line.startswith("Picked up ")]
+        if not told:
+            raise StackError(f"lab.toml, versions: {' '.join(version.command)} prints nothing to stdout in {version.service}")
+        return told[0]
 
     with ThreadPoolExecutor() as pool:
         return dict(zip(lab.versions, pool.map(ask, lab.versions.values()), strict=True))

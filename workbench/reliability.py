@@ -22,8 +22,9 @@ story has none. *Wrong* is red where green was declared, or green where red was;
 A run that others disturbed is repeated once, whatever it came to, and it is the second that counts; beside a load that is there
 all the time the second is disturbed as well.
 
-`make reliability` adds a round, `BUSY=yes` one beside a loop on each core, from its beginning to its end; what `make test` or
-`make gate` ran from a clean clone is a round as well, whatever it came to. `make publish` makes this page.
+`make reliability` adds a round of those labs that have the fewest, `BUSY=yes` one beside a loop on each core, from its
+beginning to its end. What `make test` or `make gate` ran from a clean clone is a round as well, whatever it came to: these rows
+were copied from the `run.json` of each run.
 """
 
 

@@ -1,5 +1,6 @@
 """A room: every seat on this engine, which stacks are up, and what each learner's last check came to."""
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -61,7 +62,12 @@ def _memory(engine: Engine, container: str) -> float:
 def waiting() -> list[str]:
     """Who stands in the queue for a measured run, the first first: the tickets that compose/workbench.sh draws."""
     folder = gate.RUNS / ".queue"
-    return [path.read_text().strip() for path in sorted(folder.iterdir())] if folder.is_dir() else []
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        # Whoever has had his turn takes his ticket away at any moment.
+        with contextlib.suppress(FileNotFoundError):
+            found.append(path.read_text().strip())
+    return found
 
 
 def table(found: list[Place]) -> Table:

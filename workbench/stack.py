@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from python_on_whales import DockerClient
 from python_on_whales.exceptions import DockerException
 
 from workbench import console
-from workbench.engine import BOX_LABEL, NUMBER_LABEL, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
+from workbench.engine import BOX_LABEL, NUMBER_LABEL, POOLS, PROJECT_LABEL, SERVICE_LABEL, Engine, EngineError
 from workbench.lab import ROOT, Lab, load
 
 #: Compose projects of measured runs are case-<n>-run; a learner's own stack, case-<n>, is never touched.
@@ -116,11 +117,12 @@ class Stack:
             raise StackError(f"case {self.lab.case}: an image does not build:\n  " + "\n  ".join(last)) from None
 
     def _made_of(self, build: dict) -> str:
-        """A hash of what an image is made of: the files of its context, its Dockerfile, and its arguments, images by their ids."""
+        """A hash of what an image is made of: the files of its context, its Dockerfile, and its arguments, images by their
+        layers: ids are not the same in every store of an engine."""
         context = Path(build["context"])
         paths = [path for path in sorted(context.rglob("*")) if path.is_file()]
         parts = [(path.relative_to(context).as_posix(), os.access(path, os.X_OK), path.read_bytes()) for path in paths]
-        arguments = {name: self._image(value).get("Id", value) for name, value in sorted(build.get("args", {}).items())}
+        arguments = {name: self._image(value).get("RootFS", value) for name, value in sorted(build.get("args", {}).items())}
         dockerfile = (context / build["dockerfile"]).read_bytes()
         return hashlib.sha256(repr((parts, dockerfile, arguments)).encode()).hexdigest()[:16]
 
@@ -169,8 +171,12 @@ class Stack:
             tries -= 1
             ours = self._engine.networks(f"{PROJECT_LABEL}={self.project}")
             there = {network["Labels"]["com.docker.compose.network"]: network["IPAM"]["Config"] for network in ours}
-            free = self._engine.free_subnets()
-            subnets = {name: [each["Subnet"] for each in there.get(name, [])] or [next(free)] for name in self.model["networks"]}
+            subnets = {name: [each["Subnet"] for each in there.get(name, [])] for name in self.model["networks"]}
+            new = [name for name, found in subnets.items() if not found]
+            free = list(itertools.islice(self._engine.free_subnets(), len(new)))
+            if len(free) < len(new):
+                raise StackError(f"no subnet is free in {', '.join(POOLS)}: this host has routes to them (a VPN?)")
+            subnets |= {name: [subnet] for name, subnet in zip(new, free, strict=True)}
             config = {name: {"ipam": {"config": [{"subnet": each} for each in found]}} for name, found in subnets.items()}
             self._subnets_file.write_text(json.dumps({"networks": config}))
             try:
@@ -278,13 +284,18 @@ class Stack:
     def _why(self, error: DockerException) -> str:
         """A failing service's own last words, where compose only says that it is unhealthy or has ended."""
         with contextlib.suppress(StackError, DockerException):
+            slow = []
             for service in self.started():
                 state = self._inspect(service)["State"]
+                if state.get("Health", {}).get("Status") == "starting":
+                    slow.append(service)
                 if state["Status"] == "exited" or state.get("Health", {}).get("Status") == "unhealthy":
                     lines = [line.strip() for line in self.logs(service).splitlines()]
                     # Frames of a stack trace say less than what comes before them.
                     words = [line for line in lines if line and not line.startswith(("at ", "... "))][-3:]
                     return f"{service} does not start: " + " | ".join(words)
+            if slow:
+                return f"{', '.join(slow)}: not ready in time; PATIENCE=3 waits three times as long"
         return f"compose up failed: {_last_line(error.stderr)}"
 
 

@@ -1,5 +1,6 @@
 """A new lab from the template: a small one that runs, to be changed step by step into what it is to be."""
 
+import keyword
 import re
 import shutil
 from pathlib import Path
@@ -19,17 +20,22 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 def new(name: str, case: int) -> list[Path]:
     """Puts the template into labs/ and notebooks/ under a name and a case's number, and returns where. Raises LabError where
     either cannot be had."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise LabError(f"NAME={name}: a lab's name is one that Python can import, in small letters: my_incident")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name == "all":
+        raise LabError(f"NAME={name}: a lab's name is one that Python can import, in small letters, and not all: my_incident")
+    if case < 1:
+        raise LabError(f"CASE={case}: a case's number is 1 or more")
     taken = {each: lab.load(each).case for each in lab.names()}
     if name in taken or case in taken.values():
         said = ", ".join(f"{each} is case {number}" for each, number in taken.items())
         raise LabError(f"NAME={name} CASE={case}: there already ({said})")
     folder = ROOT / "labs" / name
+    notebooks = {"walkthrough": f"{name}.ipynb", "exercise": f"{name}_exercise.ipynb"}
+    for path in (folder, *(ROOT / "notebooks" / target for target in notebooks.values())):
+        if path.exists():
+            raise LabError(f"{path.relative_to(ROOT)}: there already; take another NAME, or move it away")
     shutil.copytree(TEMPLATE / "lab", folder)
     for path in [each for each in folder.rglob("*") if each.is_file()]:
         path.write_text(_named(path.read_text(), name, case))
-    notebooks = {"walkthrough": f"{name}.ipynb", "exercise": f"{name}_exercise.ipynb"}
     for source, target in notebooks.items():
         notebook = jupytext.reads(_named((TEMPLATE / "notebooks" / f"{source}.py").read_text(), name, case), fmt="py:percent")
         notebook.metadata["kernelspec"] = KERNEL

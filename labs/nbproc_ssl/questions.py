@@ -195,7 +195,7 @@ QUESTIONS = [
     tried(
         "change",
         "Each of these changes was made alone to the stack that has the incident, and the run recorded. After which one does "
-        "plain HTTP not have to wait any more? (After more than one.)",
+        "plain HTTP not stand in a line of handshakes any more? (After more than one.)",
         {
             "a": ("maxconn", "five times as many connections allowed"),
             "b": ("nice", "plain HTTP first in HAProxy's queue, TLS last"),

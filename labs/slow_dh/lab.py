@@ -259,15 +259,13 @@ def without_tls(notes):
 def what_the_lock_costs(notes):
     """A crowd with one source of randomness for all against one for each: None where it did not have to search."""
     turns = notes[notes["source"] == "crowd"]
-    told = ("crowd_blocked_share", "crowd_each_blocked_share", "crowd_cores", "crowd_work_ratio")
+    told = ("crowd_blocked_share", "crowd_each_blocked_share", "crowd_cores")
     if turns.empty or not turns["drawn"].all() or not (turns["made"] < CROWD).all():
         return dict.fromkeys(told)
-    total = turns.groupby("who")[["drawn", "milliseconds", "cpu_ms", "blocked_ms"]].sum()
+    total = turns.groupby("who")[["milliseconds", "cpu_ms", "blocked_ms"]].sum()
     blocked = total["blocked_ms"] / (CROWD * total["milliseconds"])
-    # Random numbers are drawn at each step of the search.
-    done = total["drawn"] / total["milliseconds"]
     busy = total["cpu_ms"] / total["milliseconds"]
-    return dict(zip(told, map(float, (blocked["one"], blocked["each"], busy["one"], done["one"] / done["each"])), strict=True))
+    return dict(zip(told, map(float, (blocked["one"], blocked["each"], busy["one"])), strict=True))
 
 
 def status(asked, way, when):

@@ -40,7 +40,6 @@ def copy():
 def call(copy, *words: str) -> str:
     """What a command of the copy says; it has to end well."""
     environment = dict(os.environ) | {"PYTHONPATH": str(copy)}
-    environment.pop("TICKET", None)
     command = [sys.executable, "-m", *words]
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     done = subprocess.run(command, cwd=copy, env=environment, text=True, check=False, **both)

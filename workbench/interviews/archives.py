@@ -105,19 +105,22 @@ def _guide(made: Interview, whom: str) -> str:
     )
     names = "\n".join(f"| {name} | {said} |" for name, said in sorted((made.mask.addresses | made.mask.hosts).items()))
     ports = "\n".join(f"| port {port} | {said} |" for port, said in sorted(made.mask.ports.items()))
+    fix = "changes after which it is well, by recorded runs; each wrong one takes away what a right one gives"
+    if made.live:
+        fix = "what was changed, measured by the `make check` that grading names: all of the points where the incident is gone"
     told = "\n\n".join(f"## {heading}\n\n{parts[heading]}" for heading in HEADINGS)
     return f"""# Interview {made.code}, for {whom}: not for the candidate
 
 Case {made.lab.case}, `{made.lab.name}`: {made.lab.title}.
 {"The evidence shows the incident" if is_incident else "A look-alike: the evidence does not show the incident"}, made from the
-recorded run `{made.origin}` with the seed `{made.seed}`; `make interview LAB={made.lab.name} SEED={made.seed}{again}` makes it
-again.
+recorded run `{made.origin}` with the seed `{made.seed}`;
+`make interview FOR="{whom}" LAB={made.lab.name} SEED={made.seed}{again} OUT=again` makes it again.
 
 {made.lab.part("interview").CAUSES[made.cause].says}
 
 ## Answers
 
-`make grade ANSWERS=answers.toml` counts the points.
+`make grade ANSWERS={"handed-in.tar.gz" if made.live else "answers.toml"}` counts the points.
 
 | question | | points | right | what shows it |
 |---|---|---|---|---|
@@ -129,7 +132,7 @@ again.
 |---|---|---|
 | finding | {FINDINGS} | facts that are in the evidence |
 | reasoning | {MECHANISM + EVIDENCE} | the mechanism ({MECHANISM}) and what proves it ({EVIDENCE}), less for what proves nothing |
-| fix | {FIX} | changes after which it is well, by recorded runs; each wrong one takes away what a right one gives |
+| fix | {FIX} | {fix} |
 | speed | | yours to weigh; the time below is what the sheet should take |
 
 {told}

@@ -49,14 +49,17 @@ def _able(name: str, with_stack: bool) -> bool:
 
 
 def grade(answers: Annotated[str, typer.Argument(help="what errors call the sheet")]) -> None:
-    """Grades a sheet. stdin is tar: the sheet, and every interviewer's archive that may have its key."""
+    """Grades a sheet. stdin is tar: what was handed in under handed-in/, and under keys/ every interviewer's archive that may have
+    its key."""
     with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
-        files = {PurePosixPath(entry.name).as_posix(): tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+        sent = {PurePosixPath(entry.name).as_posix(): tar.extractfile(entry).read() for entry in tar if entry.isfile()}
+    files = {name.removeprefix("handed-in/"): data for name, data in sent.items() if name.startswith("handed-in/")}
+    keys = [data for name, data in sent.items() if name.startswith("keys/")]
     if archives.SHEET not in files:
         raise LabError(f"{answers}: there is no {archives.SHEET} in it")
     try:
         code, given = sheet.parse(files[archives.SHEET].decode())
-        entry, asked = _key(answers, code, [data for name, data in files.items() if name.endswith(".zip")])
+        entry, asked = _key(answers, code, keys)
         grades = grading.grade(asked, given)
     except UnicodeDecodeError:
         raise LabError(f"{answers}: not a text in UTF-8") from None
@@ -64,7 +67,7 @@ def grade(answers: Annotated[str, typer.Argument(help="what errors call the shee
         raise LabError(f"{answers}: {error}") from None
     console.out.print(_table(entry, grades))
     if entry["live"]:
-        take_a_seat(entry, files)
+        take_a_seat(answers, entry, files)
 
 
 def _key(answers: str, code: str, interviewers: list[bytes]) -> tuple[dict, list[Asked]]:
@@ -84,17 +87,21 @@ def _key(answers: str, code: str, interviewers: list[bytes]) -> tuple[dict, list
     raise LabError(f"{answers}: {said}")
 
 
-def take_a_seat(entry: dict, files: dict[str, bytes]) -> None:
-    """Puts what a candidate changed where a check of the case finds it, and says how to run one."""
+def take_a_seat(answers: str, entry: dict, files: dict[str, bytes]) -> None:
+    """Puts what a candidate changed where a check of the case finds it, and says how to run one. Raises LabError."""
     seat = Seat(lab.load(entry["lab"]), f"i{entry['interview']}")
     handed_in = {name: files[f"{live.FOLDER}/{name}"] for name in seat.lab.learner.copies if f"{live.FOLDER}/{name}" in files}
     if not handed_in:
         console.out.print(f"nothing of {live.FOLDER}/ was handed in: no points for the fix")
         return
-    learner.copy(seat)
     spec = seat.lab.part("interview")
-    for name, data in handed_in.items():
-        (seat.copy / name).write_text(live.back(seat.lab, spec.LIVE, data.decode()))
+    try:
+        texts = {name: live.back(seat.lab, spec.LIVE, data.decode()) for name, data in handed_in.items()}
+    except UnicodeDecodeError:
+        raise LabError(f"{answers}: what of {live.FOLDER}/ was handed in is not a text in UTF-8") from None
+    learner.copy(seat)
+    for name, text in texts.items():
+        (seat.copy / name).write_text(text)
     console.out.print(f"{seat.command('check')} runs what was changed: {making.FIX} points if the incident is gone")
 
 

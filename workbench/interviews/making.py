@@ -86,6 +86,8 @@ def make(name: str, seed: str, folder: Path, *, live: bool = False) -> Interview
     # Nobody is to be graded by a key that the evidence does not bear out.
     if (seen := spec.diagnose(found)) != cause:
         raise LabError(f"labs/{chosen.name}/interview.py: the evidence of {origin} shows {seen}, not {cause} (SEED={seed})")
+    if (judged := oracle.judge(chosen, again).verdict) != recorded_verdict(chosen.name, origin):
+        raise LabError(f"{chosen.name}: the evidence of {origin} is judged {judged}, unlike what it was made from (SEED={seed})")
     asked = _asked(spec, found, cause, worn, random)
     asked.append(_change() if live else _fix(spec, found.case, cause, worn, random))
     return Interview(chosen, seed, code_of(chosen.name, seed, live=live), origin, cause, worn, asked, folder, live)
@@ -176,8 +178,3 @@ def _shared_out(points: int, among: int) -> list[int]:
 def recorded_verdict(name: str, scenario: str) -> str:
     """What a scenario's recorded run was judged; asked for by many interviews."""
     return oracle.judge(lab.load(name), recording.published(name, scenario)).verdict
-
-
-def verdict(made: Interview) -> str:
-    """What the lab's oracles say of the evidence, as they said of the run that it was made from."""
-    return oracle.judge(made.lab, Run(made.folder / "restored")).verdict
