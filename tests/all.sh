@@ -5,14 +5,14 @@ cd "$(dirname "$0")/.."
 # The turn is this script's to give back, and not that of what it starts.
 trap 'rm -f "${TICKET:-}"' EXIT
 export -n TICKET
-# shellcheck source=tests/halves.sh
-. tests/halves.sh
-bash tests/quick.sh
+# shellcheck source=tests/parts.sh
+. tests/parts.sh
+part bash tests/quick.sh
 printf '\n== fifty interviews of every lab, in two halves side by side\n'
 half='health_check_storm or nbproc_ssl'
 many=(-q -m many --seeds 50 tests/test_interviews.py)
 halves "${many[@]}" -k "$half" -- "${many[@]}" -k "not ($half)"
 printf '\n== the browser that looks at the notebooks\n'
-bash compose/browser.sh >/dev/null
+part bash compose/browser.sh >/dev/null
 printf '\n== the real stack: the gate, the box, the interruptions\n'
-python -m pytest -m stack -v --durations 30 --durations-min 1
+part python -m pytest -m stack -v --durations 30 --durations-min 1

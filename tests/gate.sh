@@ -5,5 +5,7 @@ cd "$(dirname "$0")/.."
 # The turn is this script's to give back, and not that of what it starts.
 trap 'rm -f "${TICKET:-}"' EXIT
 export -n TICKET
-python -m workbench run "$1" --scenario all
-python -m pytest -m stack -v tests/stack/test_by_hand.py tests/stack/test_live_interview.py --every --only "$1"
+# shellcheck source=tests/parts.sh
+. tests/parts.sh
+part python -m workbench run "$1" --scenario all
+part python -m pytest -m stack -v tests/stack/test_by_hand.py tests/stack/test_live_interview.py --every --only "$1"

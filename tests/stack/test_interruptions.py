@@ -17,8 +17,12 @@ STAGES = {
 }
 
 
-def start() -> subprocess.Popen:
-    command = [sys.executable, "-m", "workbench", "run", "quiet_shutdown", "--scenario", "close_notify"]
+RUN = [sys.executable, "-m", "workbench", "run", "quiet_shutdown", "--scenario", "close_notify"]
+#: As the scripts of the tests run it.
+IN_A_SCRIPT = ["bash", "-euc", '. tests/parts.sh; part "$@"; echo and goes on >&2', "script", *RUN]
+
+
+def start(command: list[str]) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -32,10 +36,10 @@ def wait_for(run: subprocess.Popen, text: str) -> list[str]:
     raise AssertionError(f"the run ended without {text!r}: {said}")
 
 
-def interrupt(number: signal.Signals, stage: str) -> tuple[list[str], str, int]:
+def interrupt(number: signal.Signals, stage: str, command: list[str] = RUN) -> tuple[list[str], str, int]:
     """Runs until a stage, sends the signal, and returns what was said before, after, and the exit code."""
     text, delay = STAGES[stage]
-    run = start()
+    run = start(command)
     said = wait_for(run, text)
     time.sleep(delay)
     run.send_signal(number)
@@ -49,6 +53,14 @@ def test_an_interrupted_run_takes_its_stack_down(left_behind, number, stage):
     assert code == 130
     assert "nothing is left running" in rest
     assert "Traceback" not in rest
+    assert left_behind() == []
+
+
+def test_a_script_hands_an_interruption_on_and_ends(left_behind):
+    _, rest, code = interrupt(signal.SIGINT, "drive", IN_A_SCRIPT)
+    assert code == 130
+    assert "nothing is left running" in rest
+    assert "and goes on" not in rest
     assert left_behind() == []
 
 

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# What the scripts of the tests share: sourced. A signal comes to the script alone, and a shell neither ends nor hands it on while a
+# command runs in the foreground: so each part runs in the background, from where it is interrupted.
+running=()
+
+# part COMMAND...: runs a command and returns how it ended.
+part() {
+  begin "$@"
+  finish
+}
+
+# begin COMMAND...: starts one that `finish` waits for.
+begin() {
+  # Or else what runs in the background ignores SIGINT.
+  set -m
+  "$@" &
+  set +m
+  running+=("$!")
+}
+
+# finish: waits for all that has begun, and returns how the last of them ended that ended badly.
+finish() {
+  local each result=0
+  for each in "${running[@]}"; do wait "$each" || result=$?; done
+  running=()
+  return $result
+}
+
+interrupted() {
+  local each
+  trap '' INT TERM
+  for each in "${running[@]}"; do kill -INT "$each" 2>/dev/null || :; done
+  finish || :
+  exit 130
+}
+trap interrupted INT TERM
+
+# halves FIRST... -- SECOND...: runs pytest with each of two lists of arguments, side by side; what the first says comes last.
+halves() {
+  local first=() said result=0
+  while [ "$1" != -- ]; do
+    first+=("$1")
+    shift
+  done
+  shift
+  said=$(mktemp)
+  begin python -m pytest "${first[@]}" >"$said" 2>&1
+  begin python -m pytest "$@"
+  finish || result=$?
+  cat "$said"
+  rm "$said"
+  return $result
+}
