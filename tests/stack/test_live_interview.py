@@ -112,7 +112,7 @@ def test_the_stack_comes_up_from_the_archive_and_what_is_handed_in_is_measured(n
     key, _ = archives.read_key(archives.interviewer(made, "tester"))
     with learners.at(lab.load(name), f"i{made.code}") as (seat,):
         shutil.rmtree(seat.copy)
-        commands.take_a_seat(json.loads(json.dumps(key)), files)
+        commands.take_a_seat("handed-in.tar.gz", json.loads(json.dumps(key)), files)
         assert f"SEAT=i{made.code}" in capsys.readouterr().out
         gate.build(seat.lab, ["broken"])
         check = learner.check(seat)
