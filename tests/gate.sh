@@ -2,9 +2,6 @@
 # gate.sh LAB: every scenario of a lab, then each of them as a learner writes it, every cheat, and its live interview. Runs in the workbench.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The turn is this script's to give back, and not that of what it starts.
-trap 'rm -f "${TICKET:-}"' EXIT
-export -n TICKET
 # shellcheck source=tests/parts.sh
 . tests/parts.sh
 part python -m workbench run "$1" --scenario all

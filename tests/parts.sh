@@ -2,6 +2,9 @@
 # What the scripts of the tests share: sourced. A signal comes to the script alone, and a shell neither ends nor hands it on while a
 # command runs in the foreground: so each part runs in the background, from where it is interrupted.
 running=()
+# The turn to measure is the script's to give back, where it has one, and not that of what it starts.
+trap 'rm -f "${TICKET:-}"' EXIT
+export -n TICKET
 
 # part COMMAND...: runs a command and returns how it ended.
 part() {

@@ -281,10 +281,13 @@ class Lab(_Strict):
         return module
 
 
-def sections(page: Path) -> dict[str, str]:
-    """The parts of a page of Markdown, by their headings of the second order."""
+def sections(page: Path, *wanted: str) -> dict[str, str]:
+    """The parts of a page of Markdown, by their headings of the second order. Raises LabError where a wanted one is missing."""
     found = re.findall(r"^## ([^\n]+)\n\n(.*?)(?=\n## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
-    return {heading: text.strip() for heading, text in found}
+    parts = {heading: text.strip() for heading, text in found}
+    if missing := [heading for heading in wanted if heading not in parts]:
+        raise LabError(f"{page.relative_to(ROOT)}: the part {missing[0]!r} is missing")
+    return parts
 
 
 def _folders() -> list[str]:

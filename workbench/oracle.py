@@ -40,10 +40,7 @@ def weigh(oracles: dict[str, Oracle], facts: Facts) -> tuple[Verdict, list[str]]
 
 def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
     sentence = name.replace("_", " ")
-    for fact in (oracle.fact, oracle.samples):
-        if fact not in facts:
-            raise LabError(f"lab.toml: oracles.{name} asks for the fact {fact!r}, which facts(run) does not give")
-    samples, value = facts[oracle.samples], facts[oracle.fact]
+    value, samples = (given(facts, fact, f"oracles.{name}") for fact in (oracle.fact, oracle.samples))
     if samples is None or samples < oracle.at_least or value is None:
         # Whatever says that something else is broken must itself be measured: without samples it is.
         verdict = "failed" if oracle.otherwise == "failed" else "undecided"
@@ -55,6 +52,13 @@ def _hold(name: str, oracle: Oracle, facts: Facts) -> tuple[Verdict, str]:
     if not holds(oracle, value):
         return oracle.otherwise, f"not so: {sentence} ({said})"
     return "green", f"{sentence} ({said})"
+
+
+def given(facts: Facts, fact: str, where: str) -> float | int | str | None:
+    """The value of a fact for which that part of lab.toml asks. Raises LabError where there is no such fact."""
+    if fact not in facts:
+        raise LabError(f"lab.toml: {where} asks for the fact {fact!r}, which facts(run) does not give")
+    return facts[fact]
 
 
 def holds(bound: Bound, value: float) -> bool:

@@ -287,9 +287,10 @@ class Stack:
             slow = []
             for service in self.started():
                 state = self._inspect(service)["State"]
-                if state.get("Health", {}).get("Status") == "starting":
+                health = state.get("Health", {}).get("Status")
+                if health == "starting":
                     slow.append(service)
-                if state["Status"] == "exited" or state.get("Health", {}).get("Status") == "unhealthy":
+                if state["Status"] == "exited" or health == "unhealthy":
                     lines = [line.strip() for line in self.logs(service).splitlines()]
                     # Frames of a stack trace say less than what comes before them.
                     words = [line for line in lines if line and not line.startswith(("at ", "... "))][-3:]
