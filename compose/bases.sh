@@ -15,10 +15,10 @@ part=base
 # shellcheck source=compose/say.sh
 . "$(dirname "$0")/say.sh"
 
-# Leaves the untouched suite as $2, and prints where it came from.
+# Leaves the untouched suite as $2, and prints where it came from, or why it does not come.
 pull_suite() {
-  local image=$registry/debian:$1-slim
-  docker pull --quiet "$image" >/dev/null 2>&1 || return 1
+  local image=$registry/debian:$1-slim said
+  said=$(docker pull --quiet "$image" 2>&1) || { tail -n 1 <<<"$said"; return 1; }
   docker tag "$image" "$2"
   docker image inspect --format '{{index .RepoDigests 0}}' "$image"
 }
@@ -70,8 +70,10 @@ finish() {
       echo 'ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt'
     fi
   } >"$context/Dockerfile"
-  if ! docker build --build-arg "RAW=$2" --label "incident-labs.source=$3" --label incident-labs=base \
-      --tag "incident-labs/base:$1" "$context" >"$log" 2>&1; then
+  # Through a pipe: not every client may read /tmp (a snap's), nor write such files as they are (macOS).
+  if ! COPYFILE_DISABLE=1 tar -c -f - -C "$context" . \
+      | docker build --build-arg "RAW=$2" --label "incident-labs.source=$3" --label incident-labs=base \
+        --tag "incident-labs/base:$1" - >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     die "incident-labs/base:$1 does not build; the whole log is $log"
   fi
@@ -91,12 +93,13 @@ for suite in $missing; do
     say "$suite: pulled $source"
     finish "$suite" "incident-labs/raw:$suite" "$source"
   else
-    made="$made $suite"
+    made="$made $suite" why=$source
   fi
 done
 [ -n "$made" ] || exit 0
 
-say "$registry gives no debian image for$made: making what is missing from Debian's packages (half a minute)"
+say "$registry gives no debian image for$made ($why): making what is missing from Debian's packages (half a minute)"
+[ -z "${DOCKER_DEFAULT_PLATFORM:-}" ] || die "this machine is no x86-64, for which bases are pulled only: name a registry that answers in BASE_REGISTRY"
 install_mmdebstrap
 pids=''
 for suite in $made; do

@@ -33,6 +33,8 @@ if docker image inspect incident-labs/base:trixie >/dev/null 2>&1; then
   good bases "$(docker image inspect --format '{{index .Config.Labels "incident-labs.source"}}' incident-labs/base:trixie)"
 elif docker pull --quiet "${BASE_REGISTRY:-docker.io/library}/debian:trixie-slim" >/dev/null 2>&1; then
   good bases "a registry answers"
+elif ! command -v mmdebstrap >/dev/null && ! command -v apt-get >/dev/null; then
+  fail bases "no registry answers at ${BASE_REGISTRY:-docker.io/library}, and there is no mmdebstrap to make them with: name one in BASE_REGISTRY, or install mmdebstrap"
 else
   warn bases "no registry answers at ${BASE_REGISTRY:-docker.io/library}: they will be made with mmdebstrap from Debian's packages"
 fi
@@ -47,14 +49,16 @@ if [ "${cores:-0}" = 1 ]; then warn cores "1: case 5 needs two, and so do LAB=al
 elif [ "${cores:-0}" -ge 2 ]; then good cores "$cores"; fi
 
 where=$(docker info --format '{{.DockerRootDir}}' 2>/dev/null)
-[ -d "${where:-}" ] || where=.
-free=$(df -Pk "$where" | awk 'NR == 2 {print int($4 / 1048576)}')
-if [ "$free" -ge 8 ]; then good disk "$free GiB free at $where"
+# Newer engines keep images with containerd.
+[[ $(docker info --format '{{.DriverStatus}}' 2>/dev/null) != *io.containerd.snapshotter* ]] || where=/var/lib/containerd
+free=$(df -Pk "$where" 2>/dev/null | awk 'NR == 2 {print int($4 / 1048576)}')
+if [ -z "$free" ]; then warn disk "the engine's $where is not to be seen from here: the images of all labs need 8 GiB"
+elif [ "$free" -ge 8 ]; then good disk "$free GiB free at $where"
 else fail disk "$free GiB free at $where: the images of all labs need 8; make room, or move the engine's data-root"; fi
 
 case $(uname -m) in
   x86_64 | amd64) good architecture "$(uname -m)" ;;
-  *) warn architecture "$(uname -m): the old JREs are x86-64; stacks run under emulation (Docker Desktop has it; Linux: apt install qemu-user-static), slower" ;;
+  *) warn architecture "$(uname -m): the old JREs are x86-64, so everything runs under emulation, slower (macOS: Rosetta, in Docker Desktop's settings; Linux: qemu-user-static); nobody has tried" ;;
 esac
 
 unwritable=''
@@ -63,6 +67,8 @@ for folder in runs mine; do
 done
 if [ -z "$unwritable" ]; then good permissions "$(id -un) can write to runs/ and mine/"
 else fail permissions "$(id -un) cannot write to$unwritable in $(pwd): chown it, or clone it as yourself"; fi
+[ "$(uname -s)" != Linux ] || [ -e /proc/net/if_inet6 ] \
+  || warn IPv6 "off in this kernel: the layouts of case 5 that listen on it do not start"
 if [ "$(ls -A /usr/local/share/ca-certificates 2>/dev/null)" ]; then good CAs "extra ones in /usr/local/share/ca-certificates are carried into the images"; fi
 
 [ "$bad" = 0 ] && echo "nothing to mend" || echo "mend the lines marked MEND, then run make doctor again"

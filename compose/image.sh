@@ -2,18 +2,32 @@
 # Images named by the hash of what they are made of, so that a change makes a new one: sourced, after say.sh, in the
 # repository's folder.
 
-socket_group() { if [ "$(uname -s)" = Linux ]; then stat -c %g "$1"; else echo 0; fi; }
-
-# Sets `options` for a container of ours that speaks to the engine: its socket (ENGINE_SOCKET: where the engine has it, for who is in
-# such a container himself), the repository at its own path, the caller's rights, and the names of the bases.
+# Sets `caller` and `options` for a container of ours that speaks to the engine: its socket (ENGINE_SOCKET: where the engine has it,
+# for who is in such a container himself), the repository at its own path, the caller's rights, and the names of the bases.
+# Makes the base trixie where it is missing.
 engine_options() {
-  local socket suite name
+  local socket group suite name engine
   socket=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || echo unix:///var/run/docker.sock)
   socket=${DOCKER_HOST:-$socket}
   case $socket in unix://*) socket=${socket#unix://} ;; *) die "the engine is not local ($socket): labs are measured where they run" ;; esac
+  bash compose/bases.sh trixie || exit 1
+  engine=$(docker info --format '{{.OperatingSystem}} {{.CgroupDriver}} {{.SecurityOptions}}')
+  if [ "$(uname -s)" != Linux ] || [[ $engine == "Docker Desktop"* ]]; then
+    # The engine is in a machine of its own, and has its socket there; whose it is can only be seen from inside.
+    : "${ENGINE_SOCKET:=/var/run/docker.sock}"
+    group=$(docker run --rm --network none --volume "$ENGINE_SOCKET:/engine" incident-labs/base:trixie stat -c %g /engine)
+  else
+    : "${ENGINE_SOCKET:=$socket}"
+    group=$(stat -c %g "$socket")
+  fi
+  [[ $engine != *" none "* ]] || die "this engine has no cgroups, so nobody's CPU can be measured: a rootless one takes cgroup v2 and systemd"
+  caller=$(id -u):$(id -g)
+  # A rootless engine's root is the user who started it.
+  [[ $engine != *name=rootless* ]] || caller=0:0 group=0
+  # SELinux keeps containers from the engine's socket, and from files in a user's home.
   options=(--rm --interactive --init --network none --label incident-labs=workbench --label "incident-labs.client=$$"
-    --user "$(id -u):$(id -g)" --group-add "$(socket_group "$socket")"
-    --volume "${ENGINE_SOCKET:=$socket}:/var/run/docker.sock" --env ENGINE_SOCKET="$ENGINE_SOCKET" --volume "$PWD:$PWD" --workdir "$PWD")
+    --security-opt label=disable --user "$caller" --group-add "$group"
+    --volume "$ENGINE_SOCKET:/var/run/docker.sock" --env ENGINE_SOCKET="$ENGINE_SOCKET" --env DOCKER_DEFAULT_PLATFORM --volume "$PWD:$PWD" --workdir "$PWD")
   for suite in trixie bookworm bullseye; do
     name=BASE_$(echo "$suite" | tr '[:lower:]' '[:upper:]')
     options+=(--env "$name=${!name:-incident-labs/base:$suite}")

@@ -45,9 +45,6 @@ put_copies() {
   done
 }
 
-confined=(--detach --init --label "$label" --user "$(id -u):$(id -g)" --cap-drop ALL --read-only
-  --security-opt no-new-privileges --log-opt max-size=5m --log-opt max-file=2 --volume "$name:/door")
-
 open_jupyter() {
   # Everybody may enter the volume, and only this user the socket in it.
   docker volume create --label "$label" --opt type=tmpfs --opt device=tmpfs --opt o=mode=1777,size=64k "$name" >/dev/null
@@ -119,6 +116,8 @@ if running "$name" && running "$door"; then
 fi
 engine_options
 workbench_image
+confined=(--detach --init --label "$label" --user "$caller" --cap-drop ALL --read-only --security-opt no-new-privileges
+  --security-opt label=disable --log-opt max-size=5m --log-opt max-file=2 --volume "$name:/door")
 close
 trap close EXIT
 trap 'exit 130' INT TERM HUP

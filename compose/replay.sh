@@ -9,6 +9,7 @@ part=replay
 . compose/say.sh
 lab=$(lab_of "${1:-}")
 extra_cas=${EXTRA_CAS:-/usr/local/share/ca-certificates}
+cas=/etc/ssl/certs/ca-certificates.crt
 pip=''
 
 # The first Python that is new enough and can make virtual environments.
@@ -55,8 +56,8 @@ install_packages() {
   trap drop_partial EXIT
   trap 'rm -f "$log"; exit 130' HUP INT TERM
   # pip brings its own bundle unless told.
-  if [ -n "$(find "$extra_cas" -name '*.crt' 2>/dev/null)" ]; then
-    export PIP_CERT=${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}
+  if [ -n "$(find "$extra_cas" -name '*.crt' 2>/dev/null)" ] && [ -f "$cas" ]; then
+    export PIP_CERT=${PIP_CERT:-$cas}
   fi
   say "installing the locked Python packages into $venv (about a minute)"
   "$python" -m venv "$partial" >"$log" 2>&1 || die "$python -m venv failed; the whole log is $log"

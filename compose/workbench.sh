@@ -53,7 +53,6 @@ make_ready() {
   }
   bash compose/bundle.sh load
   engine_options
-  bash compose/bases.sh trixie || exit 1
   if [ -n "$lab" ]; then
     # shellcheck disable=SC2046
     bash compose/bases.sh trixie $(suites) &

@@ -103,7 +103,9 @@ class Stack:
         # Services share what they are built of: it is read once.
         hashes = {build: self._made_of(json.loads(build)) for build in map(_as_key, built.values())}
         made_of = {name: hashes[_as_key(entry)] for name, entry in built.items()}
-        stale = [name for name, entry in built.items() if self._label(entry["image"]) != made_of[name]]
+        # One service of each image: engines with containerd's store refuse an image that is written twice at once.
+        of_image = {entry["image"]: name for name, entry in built.items()}
+        stale = [name for image, name in of_image.items() if self._label(image) != made_of[name]]
         if not stale:
             return
         labels = {name: {"build": {"labels": {MADE_OF: made_of[name]}}} for name in stale}

@@ -34,7 +34,8 @@ ready_when_it_answers() {
 }
 
 "$java" -version 2>&1 | head -n 1
-common="-XX:+UseSerialGC -Xmx96m -Xss512k"
+# Some of these JREs stumble over cgroups of today, and all they would learn there is said here.
+common="-XX:-UseContainerSupport -XX:+UseSerialGC -Xmx96m -Xss512k"
 tls='--server.port=8443 --server.ssl.key-store=/run/keys/own.p12 --server.ssl.key-store-type=PKCS12 --server.ssl.key-store-password=test-only'
 quiet='--spring.main.banner-mode=off --spring.main.lazy-initialization=true --logging.level.root=error --logging.level.org.springframework.boot=off'
 

@@ -42,5 +42,5 @@ warm_up() {
 warm_up &
 
 # shellcheck disable=SC2086
-exec "$java" -Xmx256m $witness ${JAVA_OPTS:-} -cp "/opt/service.jar:/opt/jetty/$JETTY/*" \
+exec "$java" -XX:+UseSerialGC -Xmx256m $witness ${JAVA_OPTS:-} -cp "/opt/service.jar:/opt/jetty/$JETTY/*" \
   incidentlabs.Service keystore.p12 test-only $PORTS
