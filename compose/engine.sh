@@ -6,6 +6,7 @@ set -euo pipefail
 part=engine
 # shellcheck source=compose/say.sh
 . "$(dirname "$0")/say.sh"
+not_yours="the engine runs, but $(id -un) may not use it: add yourself to the group docker (sudo usermod -aG docker $(id -un)), log in again"
 answers() { docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 install_engine() {
@@ -54,15 +55,13 @@ start_engine() {
 answers && exit 0
 # A named remote or alternative engine that does not answer is the user's to mend, not ours to replace.
 [ -z "${DOCKER_HOST:-}" ] || die "DOCKER_HOST=$DOCKER_HOST does not answer: start that engine, or unset DOCKER_HOST"
-if command -v docker >/dev/null 2>&1 && docker version 2>&1 | grep -q 'permission denied'; then
-  die "the engine runs, but $(id -un) may not use it: add yourself to the group docker (sudo usermod -aG docker $(id -un)), log in again"
-fi
+why=$(docker version 2>&1 || :)
+[[ $why != *"permission denied"* ]] || die "$not_yours"
+[[ $why != *"in this WSL"* ]] \
+  || die "Docker Desktop keeps its engine from this WSL distribution: turn it on in Settings, Resources, WSL integration"
 context=$(docker context inspect --format '{{.Name}}' 2>/dev/null || echo default)
 [ "$context" = default ] || die "the engine of the context $context does not answer: start it, or take this machine's own (docker context use default)"
-if docker version 2>&1 | grep -q 'in this WSL'; then
-  die "Docker Desktop keeps its engine from this WSL distribution: turn it on in Settings, Resources, WSL integration"
-fi
 [ "$(uname -s)" = Linux ] || die "no Docker Engine answers: start Docker Desktop (or another engine), then run this again"
 command -v dockerd >/dev/null 2>&1 || install_engine
 answers || start_engine
-answers || die "the engine runs, but $(id -un) may not use it: add yourself to the group docker (sudo usermod -aG docker $(id -un)), log in again"
+answers || die "$not_yours"
