@@ -14,18 +14,17 @@ longest=7200
 end_load() { [ -z "$loops" ] || docker rm --force $loops >/dev/null 2>&1 || :; }
 
 beside_a_load() {
-  local core round
-  trap end_load EXIT
+  local core
+  # shellcheck source=compose/parts.sh
+  . compose/parts.sh
+  trap 'end_load; give_back' EXIT
   for core in $(seq 0 $(($(nproc) - 1))); do
     loops="$loops $(docker run --detach --rm --label incident-labs=load --network none --cpuset-cpus "$core" \
       incident-labs/base:trixie timeout $longest sh -c 'while :; do :; done')"
   done
   say "a loop on each of $(nproc) cores"
-  python -m workbench reliability --busy &
-  round=$!
   # The round takes its stack down before it ends, and the load ends after it.
-  trap 'kill "$round"; wait "$round" || :; exit 130' INT TERM HUP
-  wait "$round"
+  part python -m workbench reliability --busy
 }
 
 case ${1:-} in

@@ -2,8 +2,10 @@
 # Everything: the quick part, then the real stack. Runs in the workbench image, with the engine's socket.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=tests/parts.sh
-. tests/parts.sh
+# shellcheck source=compose/parts.sh
+. compose/parts.sh
+# shellcheck source=tests/halves.sh
+. tests/halves.sh
 part bash tests/quick.sh
 printf '\n== fifty interviews of every lab, in two halves side by side\n'
 half='health_check_storm or nbproc_ssl'

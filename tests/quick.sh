@@ -2,8 +2,10 @@
 # The part of the tests under two minutes: what can be said without a stack. Runs in the workbench image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# shellcheck source=tests/parts.sh
-. tests/parts.sh
+# shellcheck source=compose/parts.sh
+. compose/parts.sh
+# shellcheck source=tests/halves.sh
+. tests/halves.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "lint: Python"

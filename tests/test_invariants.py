@@ -1,7 +1,6 @@
 """What holds over the whole repository, as small equalities."""
 
 import ast
-import functools
 import hashlib
 import json
 import re
@@ -26,12 +25,6 @@ ORDERS = {
     "workbench.interviews": order_in(interviews.__doc__, "mask, sessions", "commands"),
 }
 PARTS = {"lab.toml", "lab.py", "questions.py", "compose.yaml", "README.md", "hints.md", "SOLUTION.md", "scenarios"}
-
-
-@functools.cache
-def judged(name: str, scenario: str) -> oracle.Judgement:
-    """A recorded run, judged from its capture."""
-    return oracle.judge(lab.load(name), recording.published(name, scenario))
 
 
 def files(pattern: str) -> list[Path]:
@@ -171,7 +164,7 @@ def test_every_claim_is_in_the_ledger(each_lab):
 
 
 def test_every_claim_and_column_names_a_fact_that_exists(each_lab):
-    given = set(judged(each_lab.name, "broken").facts)
+    given = set(oracle.recorded(each_lab.name, "broken").facts)
     asked = {claim.fact for claim in each_lab.claims.values() if claim.fact} | {column.fact for column in each_lab.columns}
     assert asked <= given
 
@@ -186,7 +179,7 @@ def test_recorded_runs_are_whole_small_and_as_declared(each_lab):
         for file, digest in listed.items():
             assert hashlib.sha256((run.folder / file).read_bytes()).hexdigest() == digest, f"{name}/{file}"
         assert run.capture.stat().st_size < ledger.LARGEST_CAPTURE
-        judgement = judged(each_lab.name, name)
+        judgement = oracle.recorded(each_lab.name, name)
         assert judgement.verdict == scenario.expected
         for facts in (judgement.facts, *run.meta["rounds"]):
             assert not [fact for fact, value in facts.items() if value != value], "what was not measured is None"
@@ -197,7 +190,7 @@ def test_a_trimmed_run_tells_what_the_whole_run_told(each_lab):
     for name in each_lab.scenarios:
         run = recording.published(each_lab.name, name)
         verdicts = {oracle.weigh(each_lab.oracles_of(name), facts)[0] for facts in run.meta["rounds"]}
-        assert verdicts == {judged(each_lab.name, name).verdict}, name
+        assert verdicts == {oracle.recorded(each_lab.name, name).verdict}, name
 
 
 def test_nothing_names_a_registry_host_or_a_private_key():

@@ -69,7 +69,7 @@ def test_the_introduction_speaks_of_this_seats_own_containers(seat):
 
 def test_the_introduction_names_images_that_are(seat):
     named = set(re.findall(r"incident-labs/case-[\w.-]*\w", learner.introduction(seat)))
-    assert named <= set().union(*(learner._images(seat.lab, scenario) for scenario in seat.lab.scenarios))
+    assert named <= set().union(*(stack.images(stack.model(seat.lab.name, scenario)) for scenario in seat.lab.scenarios))
 
 
 def test_a_copy_that_is_not_whole_is_brought_back_by_reset(seat):
@@ -114,15 +114,15 @@ def test_a_hint_speaks_of_this_seats_own_containers(seat):
 
 
 def test_images_of_a_version_are_those_it_names(seat):
-    assert seat.images() == ["broken"]
-    others = {scenario: images - learner._images(seat.lab, "broken") for scenario in seat.lab.scenarios
-              if (images := learner._images(seat.lab, scenario))}  # fmt: skip
-    for scenario, images in others.items():
-        if images:
+    assert learner.scenarios_with_images_of(seat.lab, model(seat)) == ["broken"]
+    broken = stack.images(stack.model(seat.lab.name, "broken"))
+    for scenario in seat.lab.scenarios:
+        if images := stack.images(stack.model(seat.lab.name, scenario)) - broken:
             compose = seat.copy / "compose.yaml"
             first = next(line for line in compose.read_text().splitlines() if "image: incident-labs/" in line)
             compose.write_text(compose.read_text().replace(first.strip(), f"image: {sorted(images)[0]}", 1))
-            assert learner._images(seat.lab, seat.images()[-1]) & images, scenario
+            brought = learner.scenarios_with_images_of(seat.lab, model(seat))[-1]
+            assert stack.images(stack.model(seat.lab.name, brought)) & images, scenario
             return
 
 

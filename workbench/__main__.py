@@ -149,9 +149,8 @@ def build(name: Name, scenario: ScenarioName = "all") -> None:
 @app.command()
 def images(name: Name) -> None:
     """Prints the name of every image that a lab's scenarios take."""
-    models = [stack.model(each.name, scenario) for each in _labs(name) for scenario in each.scenarios]
-    named = {entry["image"] for each in models for entry in each["services"].values()}
-    print("\n".join(sorted(named)))
+    named = [stack.images(stack.model(each.name, scenario)) for each in _labs(name) for scenario in each.scenarios]
+    print("\n".join(sorted(set().union(*named))))
 
 
 @app.command("reliability")

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.markdown import Markdown
 from rich.table import Table
 
-from workbench import console, gate, lab, learner, oracle, recording, report, room
+from workbench import console, lab, learner, oracle, report, room
 from workbench.lab import ROOT, Lab
 from workbench.learner import Check, Seat
 from workbench.stack import StackError
@@ -39,7 +39,6 @@ def up(
     mine = _seat(case, seat)
     new = learner.copy(mine)
     wanted = learner.scale(mine, scale)
-    gate.build(mine.lab, mine.images())
     _stand(mine, wanted)
     if wanted:
         console.out.print(f"{mine.project} stands with {', '.join(f'{count} of {service}' for service, count in wanted.items())}")
@@ -64,8 +63,7 @@ def up(
 
 def _stand(mine: Seat, wanted: dict[str, int] | None = None) -> None:
     try:
-        with console.step(f"starting {mine.project}"):
-            mine.apply(wanted)
+        mine.apply(wanted)
     except BaseException:
         if mine.up():
             console.err.print(f"{mine.project} stands, perhaps in part: {mine.command('down')} ends it", style="yellow")
@@ -80,7 +78,6 @@ def check(case: Case, seat: SeatName = "") -> None:
     console.out.print(f"Case {mine.lab.case}: your version{'' if changed else ' is the broken one, nothing is changed'}")
     for line in changed:
         console.out.print(f"  {line}", markup=False)
-    gate.build(mine.lab, mine.images())
     result = learner.check(mine)
     if result.facts:
         console.out.print(_measured(mine.lab, before, result))
@@ -101,7 +98,7 @@ def _measured(each: Lab, before: dict | None, result: Check) -> Table:
     """What changed by measurement: the broken stack as recorded (a new lab's is not yet), this learner's last check, and now."""
     columns = {"your last check": (before or {}).get("facts") or {}, "now": result.facts}
     with contextlib.suppress(FileNotFoundError):
-        columns = {"broken, as recorded": oracle.judge(each, recording.published(each.name, "broken")).facts, **columns}
+        columns = {"broken, as recorded": oracle.recorded(each.name, "broken").facts, **columns}
     shown = Table()
     shown.add_column("measured")
     for heading in columns:

@@ -95,7 +95,6 @@ class Case:
         self._module = questions
         self._questions = {question.id: question for question in questions.QUESTIONS}
         self._outcomes: dict[str, str] = {}
-        self._judged: dict[str, oracle.Judgement] = {}
 
     @property
     def questions(self) -> list[Question]:
@@ -113,12 +112,10 @@ class Case:
 
     def judged(self, scenario: str) -> oracle.Judgement:
         """The verdict of a scenario's recorded run. Raises Moot where none is recorded."""
-        if scenario not in self._judged:
-            try:
-                self._judged[scenario] = oracle.judge(self.lab, recording.published(self.lab.name, scenario))
-            except FileNotFoundError:
-                raise Moot("Its recorded runs are not here.") from None
-        return self._judged[scenario]
+        try:
+            return oracle.recorded(self.lab.name, scenario)
+        except FileNotFoundError:
+            raise Moot("Its recorded runs are not here.") from None
 
     def symptom(self) -> Picture | Text:
         """What was seen, before anybody looked at the wire."""

@@ -13,7 +13,7 @@ from workbench import console, gate, oracle, recording, stack
 from workbench.engine import BOX_LABEL, PROJECT_LABEL, Engine
 from workbench.lab import ROOT, Edit, Lab, LabError, sections
 from workbench.oracle import Facts
-from workbench.stack import RUN_SUFFIX, Setup, Stack, StackError
+from workbench.stack import RUN_SUFFIX, Setup, Stack
 
 MINE = ROOT / "mine"
 #: Parts of a lab's README that a learner is shown; the others are for readers.
@@ -67,35 +67,27 @@ class Seat:
     def apply(self, scale: dict[str, int] | None = None) -> None:
         """Brings up the stack to look around in, or applies what was changed to the one that stands. Raises StackError, and
         LabError where a check would not run it either: no stack leaves its box."""
-        if refused := self.forbidden():
+        if refused := self.make_ready():
             raise LabError("; ".join(refused))
         applied, version = self.state() / "applied", self._hash()
         there = applied.read_text() if applied.is_file() else ""
-        self.standing().up(scale=scale, anew=self.up() and there != version)
+        with console.step(f"starting {self.project}"):
+            self.standing().up(scale=scale, anew=self.up() and there != version)
         applied.write_text(version)
 
-    def forbidden(self) -> list[str]:
-        """What this version changes and may not (forbidden_changes). Raises StackError where compose refuses it."""
-        return forbidden_changes(self.lab, Stack(self.setup(self.project), {}, self.state()).model)
+    def make_ready(self) -> list[str]:
+        """Builds what this version takes, or returns what it changes and may not (forbidden_changes). Raises StackError where
+        compose refuses it."""
+        model = Stack(self.setup(self.project), {}, self.state()).model
+        if changed := forbidden_changes(self.lab, model):
+            return changed
+        gate.build(self.lab, scenarios_with_images_of(self.lab, model))
+        return []
 
     def _hash(self) -> str:
         """What the learner's files hold, all together."""
         files = [(self.version() / name) for name in self.lab.learner.copies]
         return hashlib.sha256(b"\0".join(path.read_bytes() if path.is_file() else b"" for path in files)).hexdigest()
-
-    def images(self) -> list[str]:
-        """The scenarios whose images this version takes: the broken stack, and one for each image of its own that it names."""
-        try:
-            missing = {entry.get("image") for entry in self.standing().model["services"].values()} - _images(self.lab, "broken")
-        except StackError:
-            # What compose refuses takes none; a check says why.
-            missing = set()
-        found = ["broken"]
-        for scenario in self.lab.scenarios if missing else ():
-            if brought := missing & _images(self.lab, scenario):
-                found.append(scenario)
-                missing -= brought
-        return found
 
     def up(self) -> bool:
         """Whether any part of the stack stands."""
@@ -127,8 +119,16 @@ class Seat:
         return json.loads(path.read_text()) if path.is_file() else None
 
 
-def _images(lab: Lab, scenario: str) -> set[str]:
-    return {entry.get("image") for entry in stack.model(lab.name, scenario)["services"].values()}
+def scenarios_with_images_of(lab: Lab, model: dict) -> list[str]:
+    """The scenarios whose images a learner's version takes, of which `model` is what compose makes: the broken stack, and one for
+    each image of its own that it names."""
+    missing = stack.images(model) - stack.images(stack.model(lab.name, "broken"))
+    found = ["broken"]
+    for scenario in lab.scenarios if missing else ():
+        if brought := missing & stack.images(stack.model(lab.name, scenario)):
+            found.append(scenario)
+            missing -= brought
+    return found
 
 
 def copy(seat: Seat) -> bool:
@@ -265,7 +265,7 @@ def check(seat: Seat) -> Check:
 def _measure(seat: Seat) -> Check:
     mine = seat.setup(seat.project + RUN_SUFFIX)
     stack.sweep()
-    if changed := seat.forbidden():
+    if changed := seat.make_ready():
         return Check("refused", changed, {}, None)
     folder = seat.runs / gate.timestamp()
     run = recording.record(mine, {}, folder)

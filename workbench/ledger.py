@@ -118,7 +118,7 @@ def readme_figures() -> str:
                   "| scenario | kind | verdict | " + " | ".join(titles) + " |", "|---" * (3 + len(titles)) + "|"]  # fmt: skip
         for name, scenario in chosen.scenarios.items():
             run = recording.published(chosen.name, name)
-            verdict = oracle.judge(chosen, run).verdict
+            verdict = oracle.recorded(chosen.name, name).verdict
             cells = [cell(chosen, column, run, name) for column in chosen.columns]
             says = scenario.says + (" *(helped)*" if scenario.help else "")
             lines.append(f"| `{name}`: {says} | {scenario.kind.replace('_', ' ')} | {verdict} | " + " | ".join(cells) + " |")

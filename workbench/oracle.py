@@ -1,11 +1,13 @@
 """From facts to a verdict: green, red, failed or undecided."""
 
+import functools
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
-from workbench.lab import Bound, Lab, LabError, Oracle, Verdict
-from workbench.recording import Run
+from workbench.lab import Bound, Lab, LabError, Oracle, Verdict, load
+from workbench.recording import Run, published
 
 Facts = dict[str, float | int | str | None]
 
@@ -26,6 +28,17 @@ def judge(lab: Lab, run: Run) -> Judgement:
     facts = lab.part("lab").facts(run)
     verdict, reasons = weigh(lab.oracles_of(run.meta["scenario"]), facts)
     return Judgement(verdict, reasons, facts)
+
+
+def recorded(lab: str, scenario: str) -> Judgement:
+    """A scenario's recorded run, judged once for all who ask. Raises FileNotFoundError where none is recorded."""
+    run = published(lab, scenario)
+    return _recorded(lab, run.folder, run.meta["started"])
+
+
+@functools.cache
+def _recorded(lab: str, folder: Path, _: str) -> Judgement:
+    return judge(load(lab), Run(folder))
 
 
 def weigh(oracles: dict[str, Oracle], facts: Facts) -> tuple[Verdict, list[str]]:

@@ -56,6 +56,11 @@ def model(lab: str, scenario: str) -> dict:
         return Stack(of_scenario(load(lab), scenario), {}, Path(folder)).model
 
 
+def images(model: dict) -> set[str]:
+    """The images that a model's services take."""
+    return {entry["image"] for entry in model["services"].values()}
+
+
 class Stack:
     """The stack of one setup, `without` some of its services. `settings` are compose variables; what a drive changes in
     them, later scenarios keep. Files of its own (variables, subnets) go into `folder`."""

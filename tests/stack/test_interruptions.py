@@ -18,8 +18,8 @@ STAGES = {
 
 
 RUN = [sys.executable, "-m", "workbench", "run", "quiet_shutdown", "--scenario", "close_notify"]
-#: As the scripts of the tests run it.
-IN_A_SCRIPT = ["bash", "-euc", '. tests/parts.sh; part "$@"; echo and goes on >&2', "script", *RUN]
+#: As a script of several parts runs it.
+IN_A_SCRIPT = ["bash", "-euc", '. compose/parts.sh; part "$@"; echo and goes on >&2', "script", *RUN]
 
 
 def start(command: list[str]) -> subprocess.Popen:

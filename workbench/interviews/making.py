@@ -1,6 +1,5 @@
 """An interview: which recorded run it shows, under which mask, what is asked, and what is right."""
 
-import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +85,7 @@ def make(name: str, seed: str, folder: Path, *, live: bool = False) -> Interview
     # Nobody is to be graded by a key that the evidence does not bear out.
     if (seen := spec.diagnose(found)) != cause:
         raise LabError(f"labs/{chosen.name}/interview.py: the evidence of {origin} shows {seen}, not {cause} (SEED={seed})")
-    if (judged := oracle.judge(chosen, again).verdict) != recorded_verdict(chosen.name, origin):
+    if (judged := oracle.judge(chosen, again).verdict) != oracle.recorded(chosen.name, origin).verdict:
         raise LabError(f"{chosen.name}: the evidence of {origin} is judged {judged}, unlike what it was made from (SEED={seed})")
     asked = _asked(spec, found, cause, worn, random)
     asked.append(_change() if live else _fix(spec, found.case, cause, worn, random))
@@ -143,7 +142,8 @@ def _change() -> Asked:
 def _fix(spec: ModuleType, case: Case, cause: str, worn: Mask, random: Random) -> Asked:
     cures = spec.CURES[cause]
     if cures is None:
-        cures = {each for each in spec.CHANGES if each in case.lab.scenarios and recorded_verdict(case.lab.name, each) == "green"}
+        there = [each for each in spec.CHANGES if each in case.lab.scenarios]
+        cures = {each for each in there if oracle.recorded(case.lab.name, each).verdict == "green"}
     others = [each for each in spec.CHANGES if each not in cures]
     # What may be no cure here is one elsewhere: nothing is to be told from what there is to choose from.
     always = [each for each in others if each not in case.lab.scenarios]
@@ -172,9 +172,3 @@ def _shared_out(points: int, among: int) -> list[int]:
     """Whole points, as even as they go."""
     each, left = divmod(points, among)
     return [each + (number < left) for number in range(among)]
-
-
-@functools.cache
-def recorded_verdict(name: str, scenario: str) -> str:
-    """What a scenario's recorded run was judged; asked for by many interviews."""
-    return oracle.judge(lab.load(name), recording.published(name, scenario)).verdict

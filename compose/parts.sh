@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# What the scripts of the tests share: sourced. A signal comes to the script alone, and a shell neither ends nor hands it on while a
-# command runs in the foreground: so each part runs in the background, from where it is interrupted.
+# For scripts of several parts, inside the workbench: sourced. A signal comes to the script alone, and a shell neither ends nor hands
+# it on while a command runs in the foreground: so each part runs in the background, from where it is interrupted.
 running=()
 # The turn to measure is the script's to give back, where it has one, and not that of what it starts.
-trap 'rm -f "${TICKET:-}"' EXIT
+give_back() { rm -f "${TICKET:-}"; }
+trap give_back EXIT
 export -n TICKET
 
 # part COMMAND...: runs a command and returns how it ended.
@@ -37,20 +38,3 @@ interrupted() {
   exit 130
 }
 trap interrupted INT TERM
-
-# halves FIRST... -- SECOND...: runs pytest with each of two lists of arguments, side by side; what the first says comes last.
-halves() {
-  local first=() said result=0
-  while [ "$1" != -- ]; do
-    first+=("$1")
-    shift
-  done
-  shift
-  said=$(mktemp)
-  begin python -m pytest "${first[@]}" >"$said" 2>&1
-  begin python -m pytest "$@"
-  finish || result=$?
-  cat "$said"
-  rm "$said"
-  return $result
-}
