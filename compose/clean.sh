@@ -14,7 +14,7 @@ if docker version >/dev/null 2>&1; then
     [ -z "$ids" ] || { say "$what: $(echo "$ids" | wc -l | tr -d ' ')"; echo "$ids" | xargs "$@" >/dev/null; }
   }
   # First the workbench, so that a run that is still going can take its own stack down.
-  docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop --time 60
+  docker ps --quiet --filter label=incident-labs=workbench | remove "ending workbenches" docker stop -t 60
   docker ps --all --quiet --filter label=incident-labs=load | remove "loads" docker rm --force
   # Whoever opened a notebook may take its parts away at the same moment.
   docker ps --all --quiet --filter label=incident-labs=notebooks | remove "notebooks" docker rm --force --volumes || :

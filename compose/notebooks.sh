@@ -100,7 +100,7 @@ wait_until_open() {
 
 close() {
   trap '' INT TERM HUP
-  docker stop --time 5 "$name" >/dev/null 2>&1 || :
+  docker stop -t 5 "$name" >/dev/null 2>&1 || :
   docker rm --force "$name" "$door" >/dev/null 2>&1 || :
   docker volume rm "$name" >/dev/null 2>&1 || :
   # Another seat's door may still be in it.

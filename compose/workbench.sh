@@ -87,7 +87,7 @@ end_meanwhile() {
   local id
   [ -n "$meanwhile" ] || return 0
   kill "$meanwhile" 2>/dev/null || :
-  for id in $(docker ps --quiet --filter "label=incident-labs.client=$$"); do docker stop --time 5 "$id" >/dev/null || :; done
+  for id in $(docker ps --quiet --filter "label=incident-labs.client=$$"); do docker stop -t 5 "$id" >/dev/null || :; done
 }
 
 # Whether a process is still one of ours: it waits in this script, or has become the client of a workbench.
@@ -126,7 +126,7 @@ wait_for_turn() {
       sleep 1
     else
       say "ending a measured run whose terminal is gone"
-      docker stop --time 60 "$turn" >/dev/null 2>&1 || :
+      docker stop -t 60 "$turn" >/dev/null 2>&1 || :
       docker rm --force "$turn" >/dev/null 2>&1 || :
     fi
   done
