@@ -7,9 +7,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=tests/halves.sh
 . tests/halves.sh
 part bash tests/quick.sh
-printf '\n== fifty interviews of every lab, in two halves side by side\n'
+printf '\n== fifty interviews of every lab, and its replay, in two halves side by side\n'
 half='health_check_storm or nbproc_ssl'
-many=(-q -m many --seeds 50 tests/test_interviews.py)
+many=(-q -m many --seeds 50 tests/test_interviews.py tests/test_command.py)
 halves "${many[@]}" -k "$half" -- "${many[@]}" -k "not ($half)"
 printf '\n== the browser that looks at the notebooks\n'
 part bash compose/browser.sh >/dev/null

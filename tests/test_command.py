@@ -102,6 +102,7 @@ def verdicts(table: str) -> dict[str, str]:
     return {name: " ".join(words).strip() for name, words in found.items()}
 
 
+@pytest.mark.many
 def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(each_lab, replay_page):
     summary = replay_page.with_name("summary.json")
     before = summary.read_bytes() if summary.is_file() else None
@@ -120,6 +121,7 @@ def test_a_replay_judges_every_recorded_run_and_passes_for_no_run(each_lab, repl
     assert (summary.read_bytes() if summary.is_file() else None) == before
 
 
+@pytest.mark.many
 def test_a_replay_decodes_what_is_there(each_lab, replay_page, tmp_path):
     """With the broken stack's recording in the place of a fix's, and its own cut after 20 packets."""
     published, runs = ROOT / "captures" / each_lab.name, tmp_path / each_lab.name
