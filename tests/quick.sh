@@ -27,5 +27,5 @@ LAB_DECODED=$(mktemp -d)
 export LAB_DECODED
 trap 'rm -r "$LAB_DECODED"' EXIT
 # What talks over loopback shares its ports, so it stays in one half.
-half=(tests/test_{captures,endings,handshakes,invariants,learner,notebooks}.py)
+half=(tests/test_{captures,endings,handshakes,invariants,notebooks}.py)
 halves -m "not stack and not many" "${half[@]}" -- -m "not stack and not many" "${half[@]/#/--ignore=}"
