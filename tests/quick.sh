@@ -21,11 +21,6 @@ git ls-files --cached --others --exclude-standard '*Dockerfile' | xargs hadolint
 say "lab.toml"
 python -m workbench labs
 say "unit tests, compose files and notebooks, in two halves side by side"
-# Each module is compiled once, and each recorded capture decoded once, for all of them and what they start.
-unset PYTHONDONTWRITEBYTECODE
-LAB_DECODED=$(mktemp -d)
-export LAB_DECODED
-trap 'rm -r "$LAB_DECODED"' EXIT
 # What talks over loopback shares its ports, so it stays in one half.
 half=(tests/test_{captures,endings,handshakes,invariants,notebooks}.py)
 halves -m "not stack and not many" "${half[@]}" -- -m "not stack and not many" "${half[@]/#/--ignore=}"

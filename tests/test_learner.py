@@ -141,7 +141,7 @@ def test_the_untouched_copy_changes_nothing(seat):
 
 
 def test_what_is_made_by_hand_is_allowed_and_in_compose_is_what_the_overlay_makes(seat):
-    """So a check by hand and the gate run the same; what is made in other files is run on the stack."""
+    """So a check by hand and the gate run the same; of what is made in other files composed.known_to_be_the_same tells."""
     for name, scenario in seat.lab.scenarios.items():
         if scenario.kind == "exhibit" and not scenario.by_hand:
             continue
