@@ -89,7 +89,9 @@ def page(rows: pd.DataFrame) -> str:
         lines.append("\nThose that were not as declared:\n")
     for row in unlike.itertuples():
         run = f"{row.began} {row.lab} {row.scenario}, with {BESIDE[row.busy]} beside it"
-        lines.append(f"- {run}: {row.verdict}, declared {row.declared}; others used {row.cpu_of_others} cores")
+        # A run that failed has measured nothing.
+        others = "" if pd.isna(row.cpu_of_others) else f"; others used {row.cpu_of_others} cores"
+        lines.append(f"- {run}: {row.verdict}, declared {row.declared}{others}")
     return "\n".join(lines) + "\n"
 
 
