@@ -51,13 +51,20 @@ def settle(stack, recorder):
     """
     began = time.monotonic()
     while True:
-        servers = show_stat(stack)
+        waited = (time.monotonic() - began) / console.PATIENCE
+        try:
+            servers = show_stat(stack)
+        except StackError:
+            # HAProxy asks for the address of every line before it opens its stats socket.
+            if waited > SETTLED:
+                raise
+            time.sleep(0.5)
+            continue
         checked = [row for row in servers if row["status"] != UNCHECKED]
         waiting = [row for row in checked if not row["status"].startswith("UP") or not row["check_status"].endswith("OK")]
         if not waiting:
             recorder.note("settled", lines=len(servers))
             return len(servers)
-        waited = (time.monotonic() - began) / console.PATIENCE
         late = sum(row["check_status"] in ("L4TOUT", "L6TOUT", "L7TOUT") for row in servers)
         crowd = sum(row["pxname"] == "java" for row in servers)
         # Slow is not broken: where checks come late, this machine is asked for fewer of them.
