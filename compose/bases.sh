@@ -70,8 +70,8 @@ finish() {
       echo 'ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt'
     fi
   } >"$context/Dockerfile"
-  # Through a pipe: not every client may read /tmp (a snap's), nor write such files as they are (macOS).
-  if ! COPYFILE_DISABLE=1 tar -c -f - -C "$context" . \
+  # Through a pipe: a client that came as a snap may not read /tmp.
+  if ! tar -c -f - -C "$context" . \
       | docker build --build-arg "RAW=$2" --label "incident-labs.source=$3" --label incident-labs=base \
         --tag "incident-labs/base:$1" - >"$log" 2>&1; then
     tail -n 5 "$log" >&2
@@ -98,8 +98,8 @@ for suite in $missing; do
 done
 [ -n "$made" ] || exit 0
 
+[ -z "${DOCKER_DEFAULT_PLATFORM:-}" ] || die "$registry gives no debian image for$made ($why), and bases are made on x86-64 only: name a registry that answers in BASE_REGISTRY"
 say "$registry gives no debian image for$made ($why): making what is missing from Debian's packages (half a minute)"
-[ -z "${DOCKER_DEFAULT_PLATFORM:-}" ] || die "this machine is no x86-64, for which bases are pulled only: name a registry that answers in BASE_REGISTRY"
 install_mmdebstrap
 pids=''
 for suite in $made; do

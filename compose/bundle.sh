@@ -7,8 +7,6 @@ here=$PWD
 cd "$(cd "$(dirname "$0")/.." && pwd -P)"
 
 part=bundle
-# macOS's tar adds files of its own.
-export COPYFILE_DISABLE=1
 # shellcheck source=compose/say.sh
 . compose/say.sh
 # shellcheck source=compose/image.sh

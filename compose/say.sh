@@ -5,6 +5,8 @@ die() { printf '[%s] error: %s\n' "$part" "$*" >&2; exit 2; }
 
 # The old JREs are built for x86-64 only, and all images share their bases.
 case $(uname -m) in x86_64 | amd64) ;; *) export DOCKER_DEFAULT_PLATFORM=linux/amd64 ;; esac
+# macOS's tar adds files of its own.
+export COPYFILE_DISABLE=1
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi

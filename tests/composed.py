@@ -20,22 +20,24 @@ ComposeLoader.add_constructor("!reset", lambda loader, node: None)
 ComposeLoader.add_constructor("!override", lambda loader, node: loader.construct_mapping(node, deep=True))
 
 
-def stack_of(each_lab) -> dict:
+def read(path) -> dict:
     # A SafeLoader under another name.
-    return yaml.load((each_lab.folder / "compose.yaml").read_text(), ComposeLoader)
+    return yaml.load(path.read_text(), ComposeLoader)
+
+
+def stack_of(each_lab) -> dict:
+    return read(each_lab.folder / "compose.yaml")
 
 
 def mounts(path) -> dict[tuple[str, str], str]:
     """What a compose file mounts, by service and by where it is mounted: as in `./haproxy/haproxy.cfg:/etc/haproxy.cfg:ro`."""
-    # A SafeLoader under another name.
-    services = yaml.load(path.read_text(), ComposeLoader)["services"].items()
+    services = read(path)["services"].items()
     entries = [(name, *entry.split(":")) for name, service in services for entry in service.get("volumes", [])]
     return {(name, target): source.removeprefix("./") for name, source, target, *_ in entries}
 
 
 def variables(path, service: str) -> dict[str, str]:
-    # A SafeLoader under another name.
-    found = yaml.load(path.read_text(), ComposeLoader)["services"].get(service) or {}
+    found = read(path)["services"].get(service) or {}
     return {name: str(value) for name, value in (found.get("environment") or {}).items()}
 
 

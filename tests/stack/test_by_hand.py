@@ -78,7 +78,7 @@ def test_after_a_reset_it_is_red_again_and_a_lab_py_of_ones_own_is_never_run(sea
     seat = seat_at(each)
     trap = seat.copy / "lab.py"
     sprung = seat.copy / "sprung"
-    learner.edit(seat.copy, next(entry.by_hand for entry in seat.lab.scenarios.values() if entry.kind == "fix"))
+    learner.edit(seat.copy, seat.lab.scenarios[a_cure(each)].by_hand)
     learner.reset(seat)
     code = f"open({str(sprung)!r}, 'w')\ndrive = facts = lambda *given: {{}}\n"
     trap.write_text(code)
