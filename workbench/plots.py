@@ -135,8 +135,10 @@ def waits(data: pd.DataFrame, moment: str, title: str, kinds: dict[str, str], wh
     """A mark for each that waited (columns `second`, from a moment that has the name `moment`, `ms`, and `kind`: one of `kinds`,
     each with its colour, of `what` it is); each step upwards is ten times the last."""
     shapes = alt.Scale(domain=list(kinds), range=["triangle-up", "cross", "circle", "diamond"][: len(kinds)])
+    # There are hundreds, and a notebook would give each of their values a line.
+    listed = alt.InlineData(values=data.to_csv(index=False), format=alt.CsvDataFormat(type="csv"))
     marks = (
-        alt.Chart(data, width=WIDTH, height=260)
+        alt.Chart(listed, width=WIDTH, height=260)
         .mark_point(filled=True, size=45, opacity=0.75)
         .encode(
             x=alt.X("second:Q", title=f"seconds from {moment}"),
