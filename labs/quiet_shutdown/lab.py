@@ -52,14 +52,7 @@ def settle(stack, recorder):
     began = time.monotonic()
     while True:
         waited = (time.monotonic() - began) / console.PATIENCE
-        try:
-            servers = show_stat(stack)
-        except StackError:
-            # HAProxy asks for the address of every line before it opens its stats socket.
-            if waited > SETTLED:
-                raise
-            time.sleep(0.5)
-            continue
+        servers = show_stat(stack)
         checked = [row for row in servers if row["status"] != UNCHECKED]
         waiting = [row for row in checked if not row["status"].startswith("UP") or not row["check_status"].endswith("OK")]
         if not waiting:
