@@ -26,7 +26,7 @@ make_bundle() {
   local lab=$1 target names
   target=$(from_here "$2")
   [ ! -e "$target" ] || die "$target: there already; take another OUT, or move it away"
-  [ -w "$(dirname "$target")" ] || die "$(dirname "$target"): $(id -un) cannot write there; take another OUT"
+  [ -w "$(dirname "$target")" ] || die "$(dirname "$target"): $(me) cannot write there; take another OUT"
   bash compose/workbench.sh --for "$lab" all python -m workbench build "$lab"
   engine_options
   workbench_image

@@ -6,7 +6,7 @@ set -euo pipefail
 part=engine
 # shellcheck source=compose/say.sh
 . "$(dirname "$0")/say.sh"
-not_yours="the engine runs, but $(id -un) may not use it: add yourself to the group docker (sudo usermod -aG docker $(id -un)), log in again"
+not_yours="the engine runs, but $(me) may not use it: add yourself to the group docker (sudo usermod -aG docker $(me)), log in again"
 answers() { docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 install_engine() {

@@ -21,7 +21,7 @@ make_one() {
   for archive in candidate.zip interviewer.zip; do
     [ ! -e "$out/$archive" ] || die "$out/$archive: there already; take another OUT, or move it away"
   done
-  { mkdir -p "$out" 2>/dev/null && [ -w "$out" ]; } || die "$out: $(id -un) cannot write there; take another OUT"
+  { mkdir -p "$out" 2>/dev/null && [ -w "$out" ]; } || die "$out: $(me) cannot write there; take another OUT"
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"; rmdir "$out" 2>/dev/null || :' EXIT
   trap 'exit 130' INT TERM HUP
@@ -36,7 +36,7 @@ grade_one() {
   [ -n "$answers" ] || die "which sheet? make grade ANSWERS=file"
   answers=$(from_here "$answers")
   [ -f "$answers" ] || die "$1: no such file"
-  [ -r "$answers" ] || die "$1: cannot be read by $(id -un)"
+  [ -r "$answers" ] || die "$1: cannot be read by $(me)"
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"' EXIT
   trap 'exit 130' INT TERM HUP
@@ -48,7 +48,7 @@ grade_one() {
   esac
   if [ -n "$key" ]; then
     key=$(from_here "$key")
-    [ -r "$key" ] || die "$2: no such file, or not to be read by $(id -un)"
+    [ -r "$key" ] || die "$2: no such file, or not to be read by $(me)"
     cp "$key" "$fresh/keys/0.zip"
   else
     for each in "$(dirname "$answers")/interviewer.zip" interviews/*/interviewer.zip; do

@@ -34,7 +34,7 @@ put_copies() {
     lab=$(basename "$(dirname "$toml")")
     folder=$copies/case-$(sed -n 's/^case = //p' "$toml")
     if ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then
-      die "$folder: $(id -un) cannot write there: take another SEAT"
+      die "$folder: $(me) cannot write there: take another SEAT"
     fi
     for kind in walkthrough exercise; do
       [ -e "$folder/$kind.ipynb" ] && continue

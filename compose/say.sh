@@ -8,6 +8,9 @@ case $(uname -m) in x86_64 | amd64) ;; *) export DOCKER_DEFAULT_PLATFORM=linux/a
 # macOS's tar adds files of its own.
 export COPYFILE_DISABLE=1
 
+# Whoever runs this: where it has no name, as in a container, id says the number and fails.
+me() { id -un 2>/dev/null || :; }
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }

@@ -112,7 +112,7 @@ draw_ticket() {
   [ -d runs ] || mkdir -m 1777 runs
   [ -d "$queue" ] || mkdir -m 1777 "$queue"
   ticket=$queue/$(date +%s)-$$
-  echo "${SEAT:-$(id -un)}" >"$ticket"
+  echo "${SEAT:-$(me)}" >"$ticket"
   trap 'rm -f "$ticket"' EXIT
 }
 
@@ -144,7 +144,7 @@ fi
 if [ "$1" = facts ]; then
   [ -n "${2:-}" ] || die "which capture? make facts CAPTURE=file"
   [ -f "$2" ] || die "$2: no such file"
-  [ -r "$2" ] || die "$2: cannot be read by $(id -un)"
+  [ -r "$2" ] || die "$2: cannot be read by $(me)"
   # shellcheck disable=SC2094
   exec docker run "${options[@]}" "$image" python -m workbench facts "$2" <"$2"
 fi
