@@ -51,13 +51,13 @@ def settle(stack, recorder):
     """
     began = time.monotonic()
     while True:
-        waited = (time.monotonic() - began) / console.PATIENCE
         servers = show_stat(stack)
         checked = [row for row in servers if row["status"] != UNCHECKED]
         waiting = [row for row in checked if not row["status"].startswith("UP") or not row["check_status"].endswith("OK")]
         if not waiting:
             recorder.note("settled", lines=len(servers))
             return len(servers)
+        waited = (time.monotonic() - began) / console.PATIENCE
         late = sum(row["check_status"] in ("L4TOUT", "L6TOUT", "L7TOUT") for row in servers)
         crowd = sum(row["pxname"] == "java" for row in servers)
         # Slow is not broken: where checks come late, this machine is asked for fewer of them.
