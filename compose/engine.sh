@@ -6,7 +6,7 @@ set -euo pipefail
 part=engine
 # shellcheck source=compose/say.sh
 . "$(dirname "$0")/say.sh"
-not_yours="the engine runs, but $(me) may not use it: add yourself to the group docker (sudo usermod -aG docker $(me)), log in again"
+not_yours() { die "the engine runs, but $(me) may not use it: add yourself to the group docker (sudo usermod -aG docker $(me)), log in again"; }
 answers() { docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 install_engine() {
@@ -56,7 +56,7 @@ answers && exit 0
 # A named remote or alternative engine that does not answer is the user's to mend, not ours to replace.
 [ -z "${DOCKER_HOST:-}" ] || die "DOCKER_HOST=$DOCKER_HOST does not answer: start that engine, or unset DOCKER_HOST"
 why=$(docker version 2>&1 || :)
-[[ $why != *"permission denied"* ]] || die "$not_yours"
+[[ $why != *"permission denied"* ]] || not_yours
 [[ $why != *"in this WSL"* ]] \
   || die "Docker Desktop keeps its engine from this WSL distribution: turn it on in Settings, Resources, WSL integration"
 context=$(docker context inspect --format '{{.Name}}' 2>/dev/null || echo default)
@@ -64,4 +64,4 @@ context=$(docker context inspect --format '{{.Name}}' 2>/dev/null || echo defaul
 [ "$(uname -s)" = Linux ] || die "no Docker Engine answers: start Docker Desktop (or another engine), then run this again"
 command -v dockerd >/dev/null 2>&1 || install_engine
 answers || start_engine
-answers || die "$not_yours"
+answers || not_yours
