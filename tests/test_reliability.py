@@ -29,7 +29,7 @@ def test_only_the_opposite_of_what_is_declared_is_wrong():
     )
     assert list(reliability.wrong(rows)["verdict"]) == ["red"]
     assert list(reliability.none(rows)["verdict"]) == ["failed"]
-    assert reliability.said(rows) == "1 of 4 verdicts wrong, 25.0%"
+    assert reliability.said(rows) == "1 of 3 verdicts wrong, 33.3%"
     text = reliability.page(rows)
     assert "| a | nothing of ours | 1 | 4 | 1 | 1 | 0.10–0.10 |" in text
     assert text.count("declared green; others used 0.1 cores") == 2
@@ -38,6 +38,10 @@ def test_only_the_opposite_of_what_is_declared_is_wrong():
 def test_what_never_happened_has_a_rate_all_the_same():
     rows = pd.DataFrame([row("a", "broken", "red", "red", busy=True)] * 100)
     assert reliability.said(rows) == "none of 100 verdicts wrong, which puts the rate below 3.0% with 95% certainty"
+
+
+def test_runs_that_all_failed_have_no_rate():
+    assert reliability.said(pd.DataFrame([row("a", "broken", "red", "failed")])) == "no verdict"
 
 
 def test_the_next_round_is_of_those_with_the_fewest(results):

@@ -106,9 +106,11 @@ def none(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def said(rows: pd.DataFrame) -> str:
-    """The rate of wrong verdicts, and how large it may be by these runs."""
-    bad = len(wrong(rows))
+    """The rate of wrong ones among the verdicts that these runs came to, and how large it may be."""
+    bad, verdicts = len(wrong(rows)), len(rows) - len(none(rows))
+    if not verdicts:
+        return "no verdict"
     if bad:
-        return f"{bad} of {len(rows)} verdicts wrong, {100 * bad / len(rows):.1f}%"
+        return f"{bad} of {verdicts} verdicts wrong, {100 * bad / verdicts:.1f}%"
     # The rule of three: what happens never in n runs happens, with 95% certainty, less often than 3 in n.
-    return f"none of {len(rows)} verdicts wrong, which puts the rate below {300 / len(rows):.1f}% with 95% certainty"
+    return f"none of {verdicts} verdicts wrong, which puts the rate below {300 / verdicts:.1f}% with 95% certainty"
