@@ -51,7 +51,7 @@ install_packages() {
   local remains
   partial=.venv-replay/partial.$$ log=$(mktemp)
   for remains in .venv-replay/partial.*; do kill -0 "${remains##*.}" 2>/dev/null || rm -rf "$remains"; done
-  mkdir -p "$partial" 2>/dev/null || die "$(id -un) cannot write to $(pwd)/.venv-replay: chown it, or clone the repository as yourself"
+  mkdir -p "$partial" 2>/dev/null || die "$(me) cannot write to $(pwd)/.venv-replay: chown it, or clone the repository as yourself"
   rm -rf "$venv"
   trap drop_partial EXIT
   trap 'rm -f "$log"; exit 130' HUP INT TERM
