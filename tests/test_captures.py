@@ -1,5 +1,6 @@
 """One capture in many forms, or cut off, and files that are no captures, against what workbench.connections says of them."""
 
+import os
 import shlex
 import struct
 import subprocess
@@ -75,15 +76,19 @@ def test_tunnel(mixture: Mixture, capture: Path) -> None:
     assert table[["client", "server", "server_port"]].values.tolist() == [["10.9.9.1", "10.9.9.2", MYSQL]]
 
 
-def test_a_capture_is_decoded_once_where_there_is_a_folder_for_it(mixture: Mixture, tmp_path: Path, monkeypatch) -> None:
+def test_a_capture_is_decoded_once_where_that_is_wanted(mixture: Mixture, monkeypatch) -> None:
     monkeypatch.delenv("LAB_DECODED", raising=False)
     rows = packets.decoded(mixture.capture)
-    monkeypatch.setenv("LAB_DECODED", str(tmp_path))
-    for decode in (packets.decoded, pytest.fail):
-        monkeypatch.setattr(packets, "decoded", decode)
-        packets._kept.cache_clear()
-        assert_frame_equal(packets.table(mixture.capture), rows)
-    assert len(list(tmp_path.iterdir())) == 1
+    with packets.each_decoded_once():
+        folder = Path(os.environ["LAB_DECODED"])
+        for decode in (packets.decoded, pytest.fail):
+            monkeypatch.setattr(packets, "decoded", decode)
+            packets._kept.cache_clear()
+            with packets.each_decoded_once():
+                assert_frame_equal(packets.table(mixture.capture), rows)
+        assert len(list(folder.iterdir())) == 1
+    assert not folder.exists()
+    assert "LAB_DECODED" not in os.environ
 
 
 def test_pcap_and_pcapng_give_the_same_table(mixture: Mixture, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def _chosen(name: str, scenario: str) -> list[tuple[lab.Lab, list[str]]]:
 
 
 @app.command()
+@packets.each_decoded_once()
 def run(name: Name, scenario: ScenarioName = "story") -> None:
     """Tells a lab's story on real parts, judges each scenario on the wire, and writes the report. The stories of all labs are told
     briefly: what decides is measured, and not what else there is to see."""
@@ -60,6 +61,7 @@ def _conclude(found: list[tuple[lab.Lab, list[gate.Result]]]) -> None:
 
 
 @app.command()
+@packets.each_decoded_once()
 def replay(name: Name) -> None:
     """Judges a lab's recorded runs again, on a machine without an engine: nothing runs, and no run's result is touched."""
     found = []

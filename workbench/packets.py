@@ -1,12 +1,13 @@
 """From a capture file to a table with one row per TCP packet, by one tshark command that anyone can paste."""
 
+import contextlib
 import functools
 import hashlib
 import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -94,6 +95,20 @@ def _kept(path: Path, _changed: int) -> pd.DataFrame:
             rows.to_pickle(partial)
         Path(partial.name).replace(kept)
     return pd.read_pickle(kept)
+
+
+@contextlib.contextmanager
+def each_decoded_once() -> Iterator[None]:
+    """Until it is left, no capture is decoded twice: a lab's report draws what was judged before."""
+    if os.environ.get("LAB_DECODED"):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LAB_DECODED"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["LAB_DECODED"]
 
 
 def decoded(path: Path) -> pd.DataFrame:

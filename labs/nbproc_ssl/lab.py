@@ -11,8 +11,8 @@ from workbench import connections, console, packets
 from workbench.oracle import ratio, share
 from workbench.stack import StackError
 
-#: Seconds: the probe alone, and beside the load; the load's first second is nobody's.
-QUIET, LOADED, RISES = 6, 8, 1
+#: Seconds: the probe alone, and so where a verdict is all that is wanted; and beside the load, whose first second is nobody's.
+QUIET, QUIET_BRIEFLY, LOADED, RISES = 6, 4, 8, 1
 #: Seconds that each further burst takes.
 BURST = 4
 #: How long it is waited for until HAProxy passes requests on, in seconds.
@@ -34,20 +34,22 @@ RSA_STRENGTH = {3072: 128, 2048: 112, 1024: 80}
 
 
 def drive(stack, recorder):
-    """The probe alone, and beside the load, while both are recorded. Closely: the price of each kind of request, who is
-    resumed by which process, and who gets how many connections."""
+    """The probe alone, and beside the load, while both are recorded. Closely: who is resumed by which process, the price of each
+    kind of request, and who gets how many connections."""
     load = stack.environment("load")["LOAD"]
+    quiet = QUIET if recorder.closely else QUIET_BRIEFLY
     wait_until_ready(stack)
     with recorder.capture():
         with ThreadPoolExecutor() as pool:
             recorder.phase("quiet")
-            probed = pool.submit(tell, stack, "probe", "python3", "/opt/probe.py", str(QUIET + LOADED), "haproxy")
-            time.sleep(QUIET)
+            probed = pool.submit(tell, stack, "probe", "python3", "/opt/probe.py", str(quiet + LOADED), "haproxy")
+            time.sleep(quiet)
             recorder.phase("loaded")
             made = burst(stack, recorder, "loaded", "load", load, LOADED - 1)
             over = recorder.phase("over")
             recorder.note("probe", **probed.result()[0])
-        offer_again(stack, recorder)
+        if recorder.closely:
+            offer_again(stack, recorder)
         note_balance(stack, recorder, "held")
         if recorder.closely:
             look_closely(stack, recorder)
@@ -268,7 +270,9 @@ def prices(bursts):
 
 
 def resumed_by(run, began):
-    """What share of the sessions that the probe offered again was resumed."""
+    """What share of the sessions that the probe offered again was resumed; None where none was offered."""
+    if "offered" not in began:
+        return dict.fromkeys(("resumed_by_id_share", "resumed_by_ticket_share"))
     table = connections.table(run.capture)
     mine = table[(table["client"] == run.meta["addresses"]["probe"]) & (table["server_port"] == TLS) & table["session_offered"]]
     spans = {"id": ("offered by id", "offered by ticket"), "ticket": ("offered by ticket", "offered")}

@@ -11,9 +11,10 @@ from workbench import connections
 from workbench.oracle import ratio, share
 from workbench.stack import StackError
 
-#: Seconds of load before anything is recorded, before the message, and after it, as far as a verdict looks; and after it
-#: where a verdict is all that is wanted.
-WARM_UP, QUIET, AFTER, AFTER_BRIEFLY = 6, 10, 24, 12
+#: Seconds of load before anything is recorded, before the message, and after it, as far as a verdict looks; and before it and
+#: after it where a verdict is all that is wanted.
+WARM_UP, QUIET, AFTER = 6, 10, 24
+QUIET_BRIEFLY, AFTER_BRIEFLY = 6, 12
 #: The gateway has a way for each of these, in seconds; and that on which nobody has to hurry.
 PATIENCE = (1, 2, 3, 5, 8, 13, 20, 30, 60)
 LONG = PATIENCE[-1]
@@ -45,7 +46,7 @@ def drive(stack, recorder):
     load(stack, "new", clients, WARM_UP, LONG)
     with recorder.capture():
         note_providers(stack, recorder)
-        quiet = side_by_side(stack, recorder, clients, QUIET, LONG)
+        quiet = side_by_side(stack, recorder, clients, QUIET if recorder.closely else QUIET_BRIEFLY, LONG)
         patience = asked_for(stack) or enough(statistics.median(sample["took"] for sample in quiet) / 1000)
         message(stack, recorder, patience)
         with ThreadPoolExecutor() as pool:

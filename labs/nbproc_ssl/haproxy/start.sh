@@ -9,4 +9,10 @@ if ! said=$(haproxy -c -f /usr/local/etc/haproxy/haproxy.cfg 2>&1); then
   printf '%s\n' "$said" | grep 'ALERT.*parsing \[' | head -n 2 | grep . >&2 || printf '%s\n' "$said" >&2
   exit 2
 fi
+# nginx starts beside it, at 127.0.0.1:81. HAProxy looks at once, takes who does not listen yet for dead, and comes back to him
+# after seconds only.
+for _ in $(seq 25); do
+  ! grep -q ' 0100007F:0051 [^ ]* 0A ' /proc/net/tcp || break
+  sleep 0.2
+done
 exec haproxy -W -db -f /usr/local/etc/haproxy/haproxy.cfg
