@@ -42,10 +42,11 @@ def run(name: Name, scenario: ScenarioName = "story") -> None:
     """Tells a lab's story on real parts, judges each scenario on the wire, and writes the report. The stories of all labs are told
     briefly: what decides is measured, and not what else there is to see."""
     chosen = _chosen(name, scenario)
-    course = gate.course_of(chosen)
+    closely = [] if (name, scenario) == ("all", "story") else None
+    course = gate.course_of(chosen, closely)
     found = []
     for each, wanted in chosen:
-        results = gate.run_scenarios(each, wanted, closely=[] if (name, scenario) == ("all", "story") else None, course=course)
+        results = gate.run_scenarios(each, wanted, closely=closely, course=course)
         found.append((each, results))
         console.out.print(report.table(each, results))
         console.out.print(f"report: {report.write(each, report.latest(each)).relative_to(lab.ROOT)}")

@@ -47,16 +47,14 @@ def run_scenarios(
     decides is wanted; all, unless told. `course` is the one that these runs are a part of. Raises StackError where an image does
     not build; a stack that does not start is a result with the verdict failed."""
     settings = {} if settings is None else settings
-    course = course or course_of([(lab, names)])
+    course = course or course_of([(lab, names)], closely)
     for project in stack.sweep():
         console.err.print(f"  removed what a killed run of {project} left behind")
     build(lab, names)
     results = []
     for name in names:
         console.err.print(f"[bold]{lab.name}[/bold] ({course.next()}): {name} – {lab.scenarios[name].says}")
-        run, judgement = measured(
-            stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=closely is None or name in closely
-        )
+        run, judgement = measured(stack.of_scenario(lab, name), settings, RUNS / lab.name / name, closely=_wanted(name, closely))
         result = Result(lab.scenarios[name], name, run, judgement)
         results.append(result)
         _write_summary(lab, result)
@@ -75,16 +73,23 @@ def tested(lab: Lab) -> list[str]:
     return story if set(story) & set(wrong) else story + wrong[:1]
 
 
-def course_of(chosen: list[tuple[Lab, list[str]]]) -> Course:
-    """The course of these labs' scenarios: each should take as long as its recorded run, or as long as its lab allows."""
-    return Course([_expected(lab, name) for lab, names in chosen for name in names])
+def course_of(chosen: list[tuple[Lab, list[str]]], closely: Collection[str] | None = None) -> Course:
+    """The course of these labs' scenarios: each should take as long as its recorded run, which was looked at closely; those
+    that are not (`closely` as in run_scenarios), and those that are not recorded, as long as the lab says."""
+    return Course([_expected(lab, name, _wanted(name, closely)) for lab, names in chosen for name in names])
 
 
-def _expected(lab: Lab, name: str) -> float:
+def _expected(lab: Lab, name: str, closely: bool) -> float:
     try:
-        return recording.published(lab.name, name).meta["seconds"]
+        recorded = recording.published(lab.name, name).meta["seconds"]
     except FileNotFoundError:
         return lab.seconds
+    return recorded if closely else min(recorded, lab.seconds)
+
+
+def _wanted(name: str, closely: Collection[str] | None) -> bool:
+    """Whether more than what decides is wanted of a scenario."""
+    return closely is None or name in closely
 
 
 def build(lab: Lab, names: list[str]) -> None:

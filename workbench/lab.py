@@ -212,7 +212,7 @@ class Lab(_Strict):
     helps: list[Sentence] = []
     #: Services that other services' traffic passes through: they may set rules for it in a network of their own.
     routers: list[str] = []
-    #: What one scenario may take warm, in seconds.
+    #: What one scenario takes warm, in seconds, where what decides is all that is measured.
     seconds: int = Field(gt=0)
     versions: dict[str, Version] = Field(min_length=1)
     recording: Recording

@@ -45,10 +45,11 @@ def due(busy: bool) -> list[Lab]:
 def measure(busy: bool) -> bool:
     """A round: what `make test` runs of each lab that is due. Whether every verdict was as declared."""
     chosen = [(each, gate.tested(each)) for each in due(busy)]
-    course = gate.course_of(chosen)
+    closely = {"broken"}
+    course = gate.course_of(chosen, closely)
     well = True
     for each, names in chosen:
-        results = gate.run_scenarios(each, names, closely={"broken"}, course=course)
+        results = gate.run_scenarios(each, names, closely=closely, course=course)
         _note(each, results, busy)
         well &= all(result.as_expected for result in results)
     return well
