@@ -77,6 +77,9 @@ def test_no_scenario_lacks_an_image(machine):
 def test_what_a_learner_changed_is_measured(machine):
     assert machine("make up CASE=1").returncode == 0
     cured = machine("sed -i 's/option \"${CHECK}\"/option httpchk/' mine/case-1/haproxy/haproxy.cfg && make check CASE=1")
+    if "others used" in cured.stdout:
+        # Disturbed: once more, whatever it came to.
+        cured = machine("make check CASE=1")
     assert cured.returncode == 0, cured.stdout + cured.stderr
     assert "loading" not in cured.stderr
     assert machine("make down CASE=1").returncode == 0
