@@ -4,16 +4,15 @@ import ipaddress
 import json
 import os
 import subprocess
-import uuid
 from urllib.parse import urlsplit
 
+import outside
 import pytest
 import seat
 from seat import docker
 
 from workbench.lab import ROOT
 
-BASE = os.environ["BASE_TRIXIE"]
 #: Asks at the door, by its own socket: without the token, with a wrong one, with the right one.
 ASK = """
 import httpx, json, os, sys
@@ -31,21 +30,8 @@ def here():
         yield opened
 
 
-@pytest.fixture(scope="module")
-def outside():
-    """A container that is not confined: what it reaches is there to be reached."""
-    name = f"incident-labs-outside-{uuid.uuid4().hex[:8]}"
-    docker("run", "--detach", "--init", "--name", name, "--label", "incident-labs=box", BASE, "sleep", "infinity")
-    yield name
-    docker("rm", "--force", name)
-
-
 def inside(here, *command: str) -> subprocess.CompletedProcess:
     return docker("exec", here.jupyter, *command, check=False)
-
-
-def connects(address: str, port: int) -> list[str]:
-    return ["timeout", "3", "bash", "-c", f": </dev/tcp/{address}/{port}"]
 
 
 def test_only_the_token_opens(here):
@@ -59,31 +45,23 @@ def test_the_port_is_published_at_127_0_0_1_only(here):
     bindings = here.inspect(here.door)["HostConfig"]["PortBindings"]
     assert bindings == {"8888/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(port)}]}
     assert here.inspect(here.jupyter)["HostConfig"]["NetworkMode"] == "none"
-    on_the_host = ["run", "--rm", "--network", "host", "--label", "incident-labs=box", BASE]
+    on_the_host = ["run", "--rm", "--network", "host", "--label", "incident-labs=box", outside.BASE]
     # An engine that was never restarted does not name its bridge's own address: it is the subnet's first.
     subnet = json.loads(docker("network", "inspect", "bridge").stdout)[0]["IPAM"]["Config"][0]["Subnet"]
     bridge = str(next(ipaddress.ip_network(subnet).hosts()))
-    assert docker(*on_the_host, *connects("127.0.0.1", port), check=False).returncode == 0
-    assert docker(*on_the_host, *connects(bridge, port), check=False).returncode != 0
+    assert docker(*on_the_host, *outside.connects("127.0.0.1", port), check=False).returncode == 0
+    assert docker(*on_the_host, *outside.connects(bridge, port), check=False).returncode != 0
 
 
-def test_nothing_outside_answers(here, outside):
+def test_nothing_outside_answers(here):
     door = next(iter(here.inspect(here.door)["NetworkSettings"]["Networks"].values()))
-    listener = f"{outside}-listener"
-    listen = "$s = IO::Socket::INET->new(LocalPort => 47712, Listen => 9, ReuseAddr => 1) or die; 1 while $s->accept"
-    command = ["perl", "-MIO::Socket::INET", "-e", listen]
-    docker("run", "--detach", "--init", "--name", listener, "--label", "incident-labs=box", BASE, *command)
-    try:
+    with outside.container("bridge") as control, outside.container("bridge", listens=True) as listener:
         address = here.inspect(listener)["NetworkSettings"]["IPAddress"]
-        reached = docker("exec", outside, *connects(address, 47712), check=False)
-        assert reached.returncode == 0, "the control finds what the probe looks for"
-        assert inside(here, *connects(address, 47712)).returncode != 0
-        assert inside(here, *connects(door["IPAddress"], 8888)).returncode != 0
-    finally:
-        docker("rm", "--force", listener)
-    resolve = ["timeout", "10", "getent", "hosts", "deb.debian.org"]
-    assert docker("exec", outside, *resolve, check=False).returncode == 0, "the control resolves what the probe asks for"
-    assert inside(here, *resolve).returncode != 0
+        assert outside.finds(control, outside.connects(address)), "the control finds what the probe looks for"
+        assert not outside.finds(here.jupyter, outside.connects(address))
+        assert not outside.finds(here.jupyter, outside.connects(door["IPAddress"], 8888))
+        assert outside.finds(control, outside.resolves()), "the control resolves what the probe asks for"
+        assert not outside.finds(here.jupyter, outside.resolves())
     assert inside(here, "sh", "-c", "ls /sys/class/net").stdout.split() == ["lo"]
 
 

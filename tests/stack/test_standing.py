@@ -10,19 +10,16 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import learners
+import outside
 import pytest
 from python_on_whales import DockerClient
-from python_on_whales.exceptions import DockerException
 
 from workbench import gate, lab, learner
 
-PORT = 47711
-NAME, TARGETS, BRIDGE = "deb.debian.org", ["another network", "the host"], "the host's end of the bridge"
-BASE = os.environ["BASE_TRIXIE"]
-LISTENER = f"$s = IO::Socket::INET->new(LocalPort => {PORT}, Listen => 9, ReuseAddr => 1) or die; 1 while $s->accept"
-LISTEN = ["perl", "-MIO::Socket::INET", "-e", LISTENER]
+TARGETS, BRIDGE = ["another network", "the host"], "the host's end of the bridge"
 
 
 @pytest.fixture(scope="module")
@@ -48,52 +45,30 @@ def boxed(ann):
     return standing
 
 
+@dataclass(frozen=True)
+class Unboxed:
+    """What is to be reached outside, by its address, and a container that reaches it."""
+
+    control: str
+    addresses: dict[str, str]
+
+
 @pytest.fixture(scope="module")
-def outside(docker):
-    """A network that is no box, a listener on it, a listener on the host, and a container that may reach both."""
-    made = []
+def unboxed(docker):
+    """A network that is no box, with a listener on it and one on the host."""
     name = f"incident-labs-outside-{os.getpid()}"
     network = docker.network.create(name)
     try:
-        for role, where in (
-            ("listener", {"networks": [network]}),
-            ("host", {"networks": ["host"]}),
-            ("control", {"networks": [network]}),
+        with (
+            outside.container(name) as control,
+            outside.container(name, listens=True) as listener,
+            outside.container("host", listens=True),
         ):
-            command = ["sleep", "infinity"] if role == "control" else LISTEN
-            made.append(
-                docker.run(
-                    BASE,
-                    command,
-                    name=f"{name}-{role}",
-                    detach=True,
-                    init=True,
-                    labels={"incident-labs": "box"},
-                    **where,
-                )
-            )
-        gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]
-        address = docker.container.inspect(f"{name}-listener").network_settings.networks[name].ip_address
-        yield {"control": made[2].id, "another network": address, "the host": gateway}
+            gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]
+            address = docker.container.inspect(listener).network_settings.networks[name].ip_address
+            yield Unboxed(control, dict(zip(TARGETS, (address, gateway), strict=True)))
     finally:
-        for container in made:
-            container.remove(force=True)
         network.remove()
-
-
-def reaches(docker: DockerClient, container: str, address: str) -> bool:
-    try:
-        docker.execute(container, ["timeout", "3", "bash", "-c", f": </dev/tcp/{address}/{PORT}"])
-    except DockerException:
-        return False
-    return True
-
-
-def resolves(docker: DockerClient, container: str, name: str) -> bool:
-    try:
-        return bool(docker.execute(container, ["timeout", "10", "getent", "hosts", name]))
-    except DockerException:
-        return False
 
 
 def containers(running) -> dict[str, str]:
@@ -101,17 +76,17 @@ def containers(running) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def found(boxed, outside, docker, engine) -> dict[str, set[str]]:
+def found(boxed, unboxed, engine) -> dict[str, set[str]]:
     """The services whose probe finds what it looks for, by what that is. All probes at once: what is boxed waits for its
     time-out."""
     networks = engine.networks(f"com.docker.compose.project={boxed.project}")
     subnets = [ipaddress.ip_network(config["Subnet"]) for network in networks for config in network["IPAM"]["Config"]]
     # The engine takes a subnet's first address for the host, whose listener listens on all of its addresses.
-    gateways = {f"{BRIDGE} ({subnet})": (reaches, str(next(subnet.hosts()))) for subnet in subnets}
-    wanted = {target: (reaches, outside[target]) for target in TARGETS} | {NAME: (resolves, NAME)} | gateways
+    addresses = unboxed.addresses | {f"{BRIDGE} ({subnet})": str(next(subnet.hosts())) for subnet in subnets}
+    wanted = {what: outside.connects(address) for what, address in addresses.items()} | {outside.NAME: outside.resolves()}
     probes = list(itertools.product(wanted.items(), containers(boxed).items()))
     with ThreadPoolExecutor(len(probes)) as pool:
-        answers = list(pool.map(lambda each: each[0][1][0](docker, each[1][1], each[0][1][1]), probes))
+        answers = list(pool.map(lambda each: outside.finds(each[1][1], each[0][1]), probes))
     services: dict[str, set[str]] = {what: set() for what in wanted}
     for (what, _), (service, _) in itertools.compress(probes, answers):
         services[what].add(service)
@@ -119,8 +94,8 @@ def found(boxed, outside, docker, engine) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_nothing_answers_from_inside(found, outside, docker, target):
-    assert reaches(docker, outside["control"], outside[target]), "the control finds what the probe looks for"
+def test_nothing_answers_from_inside(found, unboxed, target):
+    assert outside.finds(unboxed.control, outside.connects(unboxed.addresses[target])), "the control finds what the probe looks for"
     assert not found[target]
 
 
@@ -137,24 +112,23 @@ def test_no_container_has_an_ipv6_address_beyond_its_own_loopback(boxed, docker)
         assert {line.split()[-1] for line in told.splitlines() if "/" not in line} <= {"lo"}, service
 
 
-def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(outside, docker, engine):
+def test_an_internal_network_alone_leaves_the_host_reachable_on_older_engines(unboxed, docker, engine):
     """Why the stacks ask for a bridge without an address: the control of the test above."""
     name = f"incident-labs-plain-{os.getpid()}"
     subprocess.run(["docker", "network", "create", "--internal", name], check=True, stdout=subprocess.DEVNULL)
-    container = docker.run(BASE, ["sleep", "infinity"], detach=True, init=True, networks=[name], labels={"incident-labs": "box"})
     try:
         gateway = docker.network.inspect(name).ipam.config[0]["Gateway"]
         major = int(engine.get("/version")["Version"].split(".")[0])
         if major < 28:
-            assert reaches(docker, container.id, gateway)
+            with outside.container(name) as inside:
+                assert outside.finds(inside, outside.connects(gateway))
     finally:
-        container.remove(force=True)
         docker.network.remove(name)
 
 
-def test_no_name_outside_is_resolved(found, outside, docker):
-    assert resolves(docker, outside["control"], NAME), "the control resolves what the probe asks for"
-    assert not found[NAME]
+def test_no_name_outside_is_resolved(found, unboxed):
+    assert outside.finds(unboxed.control, outside.resolves()), "the control resolves what the probe asks for"
+    assert not found[outside.NAME]
 
 
 def test_every_container_is_confined(boxed, engine):
@@ -178,7 +152,7 @@ def test_every_network_is_internal(boxed, engine):
 
 
 @pytest.mark.parametrize("ann", lab.names()[:1], indirect=True, scope="module")
-def test_seats_are_small_apart_and_see_only_themselves(ann, docker, engine):
+def test_seats_are_small_apart_and_see_only_themselves(ann, engine):
     """A second learner comes to the first lab: a seat is the same at all of them."""
     with learners.at(ann.lab, "ben") as (ben,):
         ben.standing().up()
@@ -193,7 +167,7 @@ def test_seats_are_small_apart_and_see_only_themselves(ann, docker, engine):
         names = [container["Names"][0].strip("/") for container in engine.containers("incident-labs=box")]
         assert any(name.startswith(f"{ben.project}-") for name in names)
         with ThreadPoolExecutor(len(names)) as pool:
-            resolved = set(itertools.compress(names, pool.map(lambda other: resolves(docker, asks, other), names)))
+            resolved = set(itertools.compress(names, pool.map(lambda other: outside.finds(asks, outside.resolves(other)), names)))
         # The control: a seat does find its own.
         assert {other.startswith(f"{ann.project}-") for other in resolved} == {True}
 
