@@ -105,24 +105,26 @@ def build(lab: Lab, names: list[str]) -> None:
                 built.append(builds)
 
 
-def measured(setup: stack.Setup, settings: dict[str, str], folder: Path, *, closely: bool = False) -> tuple[Run, Judgement]:
-    """Runs a setup and judges it; once more where others used the machine, and never because of the verdict. The newest
-    runs in `folder` are kept."""
-    run = recording.record(setup, settings, folder / timestamp(), closely=closely)
-    if run.meta["disturbed"]:
+def measured(
+    setup: stack.Setup, settings: dict[str, str], folder: Path, *, closely: bool = False, again: bool = True
+) -> tuple[Run, Judgement]:
+    """Runs a setup and judges it; `again`, once, where others used the machine, and never because of the verdict. The
+    newest runs in `folder` are kept."""
+    run = recording.record(setup, settings, folder / _timestamp(), closely=closely)
+    if again and run.meta["disturbed"]:
         console.err.print(f"  others used {run.meta['cpu_of_others']} cores meanwhile: once more")
-        run = recording.record(setup, settings, folder / timestamp(), closely=closely)
-    drop_old(folder)
+        run = recording.record(setup, settings, folder / _timestamp(), closely=closely)
+    _drop_old(folder)
     with console.step("decoding"):
         return run, oracle.judge(setup.lab, run)
 
 
-def timestamp() -> str:
+def _timestamp() -> str:
     """The name of a run's folder: when it began, in UTC, to the millisecond."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
 
 
-def drop_old(folder: Path) -> None:
+def _drop_old(folder: Path) -> None:
     """Keeps the newest runs of a folder."""
     runs = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     for old in runs[:-KEPT]:

@@ -267,11 +267,8 @@ def _measure(seat: Seat) -> Check:
     stack.sweep()
     if changed := seat.make_ready():
         return Check("refused", changed, {}, None)
-    folder = seat.runs / gate.timestamp()
-    run = recording.record(mine, {}, folder)
-    gate.drop_old(seat.runs)
-    with console.step("decoding"):
-        judgement = oracle.judge(seat.lab, run)
+    # Not again: in a room the others are at work, too.
+    run, judgement = gate.measured(mine, {}, seat.runs, again=False)
     refusals = broken_guards(seat.lab, judgement.facts) if judgement.facts else []
     if refusals:
         return Check("refused", refusals, judgement.facts, run)
